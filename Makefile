@@ -1,0 +1,41 @@
+# 'make test' and 'make demo' work on a fresh clone: they make .venv and install Saddle into it first.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install test demo format clean
+
+help: ## Show these targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
+
+install: $(STAMP) ## Make .venv and install Saddle with the tools to develop it
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	touch $@
+
+# The checker would otherwise ask the network whether a newer one exists.
+test: export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+test: $(STAMP) ## Lint, check the format and the types, run the tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+	$(BIN)/python -m pytest -n 2
+
+demo: $(STAMP) ## Play the scripted policy on every task and write pictures to demo/
+	mkdir -p demo
+	@set -e; for task in $$($(BIN)/python -c 'from saddle.tasks import names; print(*names())'); do \
+		echo "saddle play $$task --policy scripted --out demo/$$task.png"; \
+		$(BIN)/saddle play $$task --policy scripted --out demo/$$task.png; \
+	done
+	@ls demo
+
+format: $(STAMP) ## Format the code and fix what the linter can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## Remove .venv, caches and what the demo wrote
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist demo
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,204 @@
+"""`saddle doctor`: what this machine can do, and what to install for the rest.
+
+Each check really tries the thing (imports the package, makes the GL context) and never raises: a broken install is an
+answer, not a crash.
+"""
+
+import dataclasses
+import importlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+from rich.table import Table
+
+import saddle
+from saddle.console import console
+
+PROBE_SECONDS = 60  # a first GL context on a cold machine takes a few
+GL_PROBE = "import mujoco, os; mujoco.GLContext(16, 16).make_current(); os._exit(0)"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report."""
+
+    group: str  # machine, software, engines, pictures, clusters
+    name: str
+    ok: bool
+    detail: str  # what there is, or why not
+    advice: str = ""  # what to install; empty when there is nothing to do
+
+
+def examine() -> list[Finding]:
+    """Look at the machine. Takes a few seconds: imports JAX and MuJoCo, starts one process per GL backend."""
+    return [*_machine(), *_software(), *_engines(), *_pictures(), *_clusters()]
+
+
+def show(as_json: bool) -> None:
+    """Print the report as text or as JSON: name -> group, ok, detail, advice."""
+    findings = examine()
+    if as_json:
+        entries = {f.name: {k: v for k, v in dataclasses.asdict(f).items() if k != "name"} for f in findings}
+        print(json.dumps(entries, indent=2))
+        return
+    console().print(_report(findings))
+    missing = [f for f in findings if f.advice]
+    if missing:
+        console().print("\nfor the rest, install", style="bold")
+        console().print(_advice(missing))
+
+
+def _report(findings: list[Finding]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    group = ""
+    for finding in findings:
+        if finding.group != group:
+            group = finding.group
+            table.add_row(f"[bold]{group}[/bold]")
+        mark = "[green]yes[/green]" if finding.ok else "[yellow]no[/yellow]"
+        table.add_row(f"  {finding.name}", mark, finding.detail)
+    return table
+
+
+def _advice(missing: list[Finding]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for finding in missing:
+        table.add_row(f"  {finding.name}", finding.advice.replace("[", "\\["))
+    return table
+
+
+def _extra(name: str) -> str:
+    return f"pip install -e '.[{name}]' in Saddle's checkout"
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("machine", "cpu", True, f"{_cores()} cores, {platform.machine()}, {platform.system()}")
+    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    yield Finding("machine", "memory", True, f"{gib:.1f} GiB")
+    cards = _nvidia_cards()
+    accelerators = _accelerators()
+    if accelerators:
+        yield Finding("machine", "gpu", True, ", ".join(cards or accelerators))
+    elif cards:
+        why = f"{', '.join(cards)}, but JAX cannot use it"
+        yield Finding("machine", "gpu", False, why, _extra("cuda"))
+    else:
+        yield Finding("machine", "gpu", False, "none; everything runs on the CPU")
+
+
+def _software() -> Iterator[Finding]:
+    yield Finding("software", "saddle", True, saddle.__version__)
+    yield Finding("software", "python", True, f"{platform.python_version()}, {platform.python_implementation()}")
+    yield _jax()
+
+
+def _engines() -> Iterator[Finding]:
+    native = _package("engines", "mujoco", "mujoco", "pip install 'mujoco>=3.17,<3.18'")
+    yield native
+    mjx = _package("engines", "mjx-jax", "mujoco.mjx", "pip install 'mujoco-mjx==3.17.*'")
+    yield mjx
+    warp = _package("engines", "mjx-warp", "warp", _extra("cuda"))
+    if warp.ok and not mjx.ok:
+        yield dataclasses.replace(warp, ok=False, detail="needs mjx", advice=mjx.advice)
+    elif warp.ok and not _accelerators():
+        yield dataclasses.replace(warp, ok=False, detail="needs an NVIDIA GPU")
+    else:
+        yield warp
+
+
+def _pictures() -> Iterator[Finding]:
+    yield _gl("egl", "libegl1 (Debian, Ubuntu) or the GPU driver's EGL")
+    yield _gl("osmesa", "libosmesa6 (Debian, Ubuntu)")
+    yield _video()
+
+
+def _clusters() -> Iterator[Finding]:
+    yield _package("clusters", "ray", "ray", _extra("ray"))
+
+
+def _cores() -> int:
+    """Cores that this process may use, which in a container or under taskset is fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _nvidia_cards() -> list[str]:
+    """Name and memory of each card the driver sees."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    query = [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(query, capture_output=True, text=True, timeout=PROBE_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return done.stdout.strip().splitlines() if done.returncode == 0 else []
+
+
+def _accelerators() -> list[str]:
+    """Kinds of the devices other than the CPU that JAX can use."""
+    try:
+        import jax
+
+        return [device.device_kind for device in jax.devices() if device.platform != "cpu"]
+    except Exception:
+        return []
+
+
+def _jax() -> Finding:
+    try:
+        import jax
+
+        devices = ", ".join(str(device) for device in jax.devices())
+    except Exception as error:
+        return Finding("software", "jax", False, _first_line(error), "pip install 'jax>=0.10'")
+    return Finding("software", "jax", True, f"{jax.__version__} on {devices}")
+
+
+def _package(group: str, name: str, module: str, advice: str) -> Finding:
+    """Whether a package imports, and its version."""
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError:
+        return Finding(group, name, False, "not installed", advice)
+    except Exception as error:
+        return Finding(group, name, False, f"installed, but does not import: {_first_line(error)}", advice)
+    return Finding(group, name, True, _version(found))
+
+
+def _version(module: ModuleType) -> str:
+    root = sys.modules[module.__name__.partition(".")[0]]
+    return str(getattr(module, "__version__", getattr(root, "__version__", "version unknown")))
+
+
+def _gl(backend: str, library: str) -> Finding:
+    """Whether MuJoCo can render without a screen through this backend. Choosing one is per process, hence a new one."""
+    environment = {**os.environ, "MUJOCO_GL": backend}
+    probe = [sys.executable, "-c", GL_PROBE]
+    try:
+        done = subprocess.run(probe, env=environment, capture_output=True, timeout=PROBE_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("pictures", backend, False, f"no answer: {_first_line(error)}", library)
+    if done.returncode != 0:
+        return Finding("pictures", backend, False, "no GL context could be made", library)
+    return Finding("pictures", backend, True, f"MuJoCo renders without a screen with MUJOCO_GL={backend}")
+
+
+def _video() -> Finding:
+    try:
+        import imageio_ffmpeg
+
+        encoder = f"imageio-ffmpeg {imageio_ffmpeg.__version__}, ffmpeg {imageio_ffmpeg.get_ffmpeg_version()}"
+    except Exception as error:
+        return Finding("pictures", "video", False, f"no .mp4: {_first_line(error)}", _extra("video"))
+    return Finding("pictures", "video", True, encoder)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
