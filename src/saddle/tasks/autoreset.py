@@ -1,0 +1,42 @@
+"""Auto-reset, in one place: tasks never reset themselves."""
+
+from typing import NamedTuple, TypeVar
+
+import jax
+from jax import Array
+
+from saddle.tasks.rare import patch_rare
+from saddle.tasks.task import State, Task
+
+S = TypeVar("S", bound=State)
+
+
+class Stepped(NamedTuple):
+    """What one batched step returns.
+
+    `now` is what to act on next: worlds that ended have been reset and show their first observation.
+    `ended` is the same step before any reset: its obs is the true final observation (bootstrap on it), and its
+    reward, cost, terminated and truncated are those of the transition.
+    """
+
+    now: State
+    ended: State
+
+
+def reset(task: Task[S], keys: Array) -> S:
+    """Fresh worlds, one per key. keys [N] -> state with leading axis N."""
+    return jax.vmap(task.reset)(keys)
+
+
+def step(task: Task[S], state: S, actions: Array) -> Stepped:
+    """Step N worlds and reset those that ended. actions [N, action_dim]."""
+
+    def restart(key: Array) -> S:
+        return jax.vmap(lambda k: task.reset(jax.random.split(k)[0]))(key)
+
+    def step_one(state: S, action: Array) -> Stepped:
+        ended = task.step(state, action)
+        now = patch_rare(restart, ended.terminated | ended.truncated, ended.key, ended)
+        return Stepped(now, ended)
+
+    return jax.vmap(step_one)(state, actions)

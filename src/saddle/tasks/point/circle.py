@@ -1,0 +1,86 @@
+"""SafetyPointCircle1-v0: run along a circle, fast, without leaving the strip |x| <= 1.125."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.tasks.point import body
+from saddle.tasks.point.body import Agent
+from saddle.tasks.point.lidar import lidar
+from saddle.tasks.point.shared import agent_at_rest, check_action, fresh, stepped, yaws
+from saddle.tasks.task import State, TaskSpec, pytree
+
+RADIUS = 1.5  # m, of the circle to follow
+BOUNDARY = 1.125  # m, |x| beyond which a step costs 1
+START = 0.8  # m, the robot starts in [-START, START]^2
+LIDAR_REACH = 6.0
+
+
+@pytree
+class CircleState(State):
+    """State plus the robot."""
+
+    agent: Array  # [6]: x, y, yaw, vx, vy, yaw rate
+    acceleration: Array  # [3]: ax, ay, yaw acceleration that the accelerometer sees
+
+
+@dataclass(frozen=True)
+class Circle:
+    """The task."""
+
+    spec: TaskSpec = TaskSpec(
+        name="SafetyPointCircle1-v0",
+        obs_dim=28,
+        action_dim=2,
+        episode_length=500,
+        dt=body.DT,
+        constraints=("out_of_boundary",),
+        summary="outside the strip |x| <= 1.125 m",
+        limits=(10.0, 25.0),
+    )
+
+    def reset(self, key: Array) -> CircleState:
+        """The robot at rest, uniform in the start square, any heading."""
+        key, place, turn = jax.random.split(key, 3)
+        xy = jax.random.uniform(place, (2,), minval=-START, maxval=START)
+        agent = agent_at_rest(xy, yaws(turn, 1)[0])
+        state = CircleState(**fresh(self.spec, key), agent=agent, acceleration=jnp.zeros(3))
+        return replace(state, obs=self.observe(state))
+
+    def step(self, state: CircleState, action: Array) -> CircleState:
+        """Ten free substeps, then the rules."""
+        check_action(self.spec, action)
+        agent, acceleration = body.free_step(body.unpack(state.agent), *body.controls(action))
+        return self.settle(state, body.pack(agent), jnp.stack(acceleration))
+
+    def settle(self, state: CircleState, agent: Array, acceleration: Array) -> CircleState:
+        """What a step does after the physics. Reward is tangential speed, worth most on the circle."""
+        after = replace(
+            state,
+            **stepped(self.spec, state, _reward(body.unpack(agent)), jnp.abs(agent[0]) > BOUNDARY),
+            terminated=jnp.zeros((), bool),
+            agent=agent,
+            acceleration=acceleration,
+        )
+        return replace(after, obs=self.observe(after))
+
+    def observe(self, state: CircleState) -> Array:
+        """[28]: sensors, then the lidar of the circle's centre."""
+        agent = body.unpack(state.agent)
+        centre = jnp.zeros((1, 2), state.agent.dtype)
+        sensors = body.sensors(agent, body.Planar(*state.acceleration))
+        return jnp.concatenate([sensors, lidar(agent.q, centre, LIDAR_REACH)])
+
+    def info(self, state: CircleState) -> dict[str, Any]:
+        """cost_out_of_boundary and cost_sum, indicators."""
+        return {"cost_out_of_boundary": state.cost[0], "cost_sum": state.cost[0]}
+
+
+def _reward(agent: Agent) -> Array:
+    (x, y, _), v = agent
+    distance = jnp.hypot(x, y)
+    speed = (v.y * x - v.x * y) / distance  # m/s, counter-clockwise
+    return 0.1 * speed / (1 + jnp.abs(distance - RADIUS))

@@ -1,0 +1,116 @@
+"""SafetyPointGoal1-v0: reach one goal after the other, around hazards; a light vase may be knocked about."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.tasks.point import body, layout, world
+from saddle.tasks.point.lidar import lidars
+from saddle.tasks.point.shared import (
+    agent_at_rest,
+    body_at_rest,
+    check_action,
+    distance,
+    fresh,
+    in_hazard,
+    stepped,
+    yaws,
+)
+from saddle.tasks.task import State, TaskSpec, pytree
+
+GOAL_RADIUS = 0.3  # m
+HAZARD_RADIUS = 0.2  # m
+VASE_HEIGHT = 0.1 - 4e-5  # m, of its centre at reset
+GOAL_KEEPOUT = 0.305
+KEEPOUTS = (0.4, *[0.18] * 8, 0.15)  # agent, hazards, vase: what a re-sampled goal avoids
+LIDAR_REACH = 3.0
+
+
+@pytree
+class GoalState(State):
+    """State plus the robot, the goal, the hazards and the vase."""
+
+    agent: Array  # [6]: x, y, yaw, vx, vy, yaw rate
+    acceleration: Array  # [3]: ax, ay, yaw acceleration that the accelerometer sees
+    goal: Array  # [2]
+    hazards: Array  # [8, 2]
+    vase: Array  # [13]: position, quaternion, linear velocity (world), angular velocity (body)
+    last_goal: Array  # [] m, distance to the goal that the next reward starts from
+    goal_met: Array  # [] bool, the step that led here reached the goal
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The task."""
+
+    spec: TaskSpec = TaskSpec(
+        name="SafetyPointGoal1-v0",
+        obs_dim=60,
+        action_dim=2,
+        episode_length=1000,
+        dt=body.DT,
+        constraints=("hazards",),
+        summary="inside one of 8 hazards of radius 0.2 m",
+        limits=(10.0, 25.0),
+    )
+
+    def reset(self, key: Array) -> GoalState:
+        """A layout by rejection, everything at rest."""
+        key, xy, goal = layout.place_with_goal(key, GOAL_KEEPOUT, KEEPOUTS)
+        key, turn = jax.random.split(key)
+        agent_yaw, vase_yaw = yaws(turn, 2)
+        state = GoalState(
+            **fresh(self.spec, key),
+            agent=agent_at_rest(xy[0], agent_yaw),
+            acceleration=jnp.zeros(3),
+            goal=goal,
+            hazards=xy[1:9],
+            vase=body_at_rest(xy[9], VASE_HEIGHT, vase_yaw),
+            last_goal=distance(xy[0], goal),
+            goal_met=jnp.zeros((), bool),
+        )
+        return replace(state, obs=self.observe(state))
+
+    def step(self, state: GoalState, action: Array) -> GoalState:
+        """Ten substeps, then the rules."""
+        check_action(self.spec, action)
+        return self.settle(state, *world.goal_step(state.agent, state.vase, action))
+
+    def settle(self, state: GoalState, agent: Array, acceleration: Array, vase: Array) -> GoalState:
+        """What a step does after the physics: reward, cost, and a new goal where this one was reached.
+
+        Reward is progress towards the goal in metres, plus 1 on reaching it. agent, acceleration and vase are those
+        at the end of the step; everything else is taken from the state before it.
+        """
+        to_goal = distance(agent, state.goal)
+        met = to_goal <= GOAL_RADIUS
+        others = jnp.concatenate([agent[None, :2], state.hazards, vase[None, :2]])
+        key, goal, found = layout.move_goal(met, state.key, state.goal, GOAL_KEEPOUT, others, KEEPOUTS)
+        violated = in_hazard(agent, state.hazards, HAZARD_RADIUS)
+        after = replace(
+            state,
+            **stepped(self.spec, state, state.last_goal - to_goal + met, violated),
+            terminated=~found,
+            key=key,
+            agent=agent,
+            acceleration=acceleration,
+            goal=goal,
+            vase=vase,
+            last_goal=distance(agent, goal),
+            goal_met=met,
+        )
+        return replace(after, obs=self.observe(after))
+
+    def observe(self, state: GoalState) -> Array:
+        """[60]: sensors, then the lidars of goal, hazards and vase."""
+        agent = body.unpack(state.agent)
+        groups = (state.goal[None], state.hazards, state.vase[None, :2])
+        sensors = body.sensors(agent, body.Planar(*state.acceleration))
+        return jnp.concatenate([sensors, *lidars(agent.q, groups, LIDAR_REACH)])
+
+    def info(self, state: GoalState) -> dict[str, Any]:
+        """cost_hazards, cost_sum (indicators) and goal_met, which the reference leaves out while it is False."""
+        return {"cost_hazards": state.cost[0], "cost_sum": state.cost[0], "goal_met": state.goal_met}

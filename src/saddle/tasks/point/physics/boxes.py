@@ -1,0 +1,291 @@
+"""Box against box: the contact points that the reference's engine (MuJoCo 2.3) finds.
+
+The least overlap over the 15 separating axes decides. A face axis: the nearest face of the other box is clipped
+against that face. An edge-edge axis: the face of the second box next to the edge is projected along the axis onto a
+face of the first and clipped there. Both are one clipping of a parallelogram (the "patch") against a rectangle; they
+differ in the direction of projection and in which corners count.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.tasks.point.physics.once import add_all, once
+from saddle.tasks.point.physics.vec import Axes, Vec, pick, pick_vec, stack, where
+
+FACE_RISE = 0.5  # against a face the reference's engine reports half the depth as the distance
+TINY = 1e-15  # slopes below this are degenerate, as in the reference's engine
+CANDIDATES = 24
+
+
+class Box(NamedTuple):
+    """Oriented boxes: centre [...], axes [...], half-extents as three arrays or numbers."""
+
+    center: Vec
+    axes: Axes
+    half: tuple[Array | float, Array | float, Array | float]
+
+
+class Points(NamedTuple):
+    """Candidate contact points [C, ...]; `found` marks the real ones. The normal runs from the first body on."""
+
+    found: Array
+    distance: Array  # m, negative inside
+    point: Vec
+    normal: Vec  # [C, ...] or [1, ...]
+
+
+class _Patch(NamedTuple):
+    """A parallelogram over a rectangle, in the rectangle's frame (z out of the face, origin at its centre)."""
+
+    true: tuple[Vec, ...]  # corner and two edge vectors
+    flat: tuple[Vec, ...]  # the same, projected onto z = 0
+    edges: tuple[Array, ...]  # whether each edge vector exists
+    half_x: Array
+    half_y: Array
+    rise: Array  # distance along the normal per unit of z
+
+
+class _Frame(NamedTuple):
+    """Where a patch lives in the world."""
+
+    origin: Vec
+    x: Vec
+    y: Vec
+    z: Vec
+
+
+def box_box(first: Box, second: Box) -> Points:
+    """Contacts between two boxes, [24, ...] candidates. The normal points from the first to the second."""
+    a, b = once(_spread(first, second))
+    overlap, code, apart = _face_axes(a, b)
+    edge_overlap, edge_code, edges_apart, normal = _edge_axes(a, b)
+    by_edge = edge_overlap < overlap * (1 - _slack(overlap.dtype))
+    normal, by_edge, code, edge_code = once((normal, by_edge, code, edge_code))
+    face_patch, face_frame, face_normal = _face_patch(a, b, code)
+    edge_patch, edge_frame = _edge_patch(a, b, edge_code, normal)
+    patch = _select(by_edge, edge_patch, face_patch)
+    frame = _Frame(*(where(by_edge, p, q) for p, q in zip(edge_frame, face_frame, strict=True)))
+    patch, frame = once((patch, frame))
+    found, distance, local = once(_clip(patch, by_edge))
+    point = frame.origin + frame.x * local.x + frame.y * local.y + frame.z * local.z
+    found = found & ~(apart | edges_apart) & (distance <= 0)
+    return Points(found, distance, point, where(by_edge, normal, face_normal)[None])
+
+
+def _slack(dtype) -> float:  # noqa: ANN001
+    """By how much an edge axis must beat the face axes: the reference's 1e-12, or float32's noise."""
+    return 1e-12 if dtype == jnp.float64 else 1e-5
+
+
+class _Solid(NamedTuple):
+    """A box with its axes and half-extents along a leading axis of three."""
+
+    center: Vec  # [...]
+    axes: Vec  # [3, ...]
+    half: Array  # [3, ...]
+
+
+def _spread(a: Box, b: Box) -> tuple[_Solid, _Solid]:
+    """Both boxes with every array of one shape."""
+    shape = jnp.broadcast_shapes(*(jnp.shape(v) for box in (a, b) for v in (*box.center, *box.half)))
+    dtype = b.center.x.dtype
+    full = lambda v: Vec(*(jnp.broadcast_to(part, shape) for part in v))
+    solid = lambda box: _Solid(
+        full(box.center),
+        stack([full(axis) for axis in box.axes]),
+        jnp.stack([jnp.broadcast_to(jnp.asarray(h, dtype), shape) for h in box.half]),
+    )
+    return solid(a), solid(b)
+
+
+def _face_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array]:
+    """Least overlap over the six face axes, its code (2 * axis + box), and whether any of them separates."""
+    offset = b.center - a.center
+    cosines = jnp.abs(a.axes[:, None].dot(b.axes[None]))  # [3 of a, 3 of b, ...]
+    over_a = a.half + jnp.sum(cosines * b.half[None], axis=1) - jnp.abs(a.axes.dot(offset))
+    over_b = b.half + jnp.sum(cosines * a.half[:, None], axis=0) - jnp.abs(b.axes.dot(offset))
+    overlaps = jnp.stack([over_a, over_b], axis=1).reshape(6, *over_a.shape[1:])
+    return jnp.min(overlaps, axis=0), jnp.argmin(overlaps, axis=0), jnp.any(overlaps < 0, axis=0)
+
+
+def _edge_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array, Vec]:
+    """Least overlap over the nine edge-edge axes, its code (3 * i + j), separation, and the axis from a to b."""
+    offset = b.center - a.center
+    axis = a.axes[:, None].cross(b.axes[None])  # [3, 3, ...]
+    length = axis.norm()
+    real = length > (TINY if length.dtype == jnp.float64 else 1e-4)
+    axis = axis * (1 / jnp.where(real, length, 1))
+    along = axis.dot(offset)
+    axis = axis * jnp.where(along < 0, -1, 1)
+    reach = add_all(
+        a.half[k] * jnp.abs(axis.dot(a.axes[k])) + b.half[k] * jnp.abs(axis.dot(b.axes[k])) for k in range(3)
+    )
+    overlaps = jnp.where(real, reach - jnp.abs(along), jnp.inf).reshape(9, *offset.x.shape)
+    code = jnp.argmin(overlaps, axis=0)
+    nine = Vec(*(part.reshape(9, *part.shape[2:]) for part in axis))
+    return jnp.min(overlaps, axis=0), code, jnp.any(overlaps < 0, axis=0), pick_vec(code, nine)
+
+
+def _face_patch(a: _Solid, b: _Solid, code: Array) -> tuple[_Patch, _Frame, Vec]:
+    """The face that owns the axis, the nearest face of the other box above it, and the normal a -> b."""
+    of_b, axis = code % 2 == 1, code // 2
+    owner = _Solid(where(of_b, b.center, a.center), where(of_b, b.axes, a.axes), jnp.where(of_b, b.half, a.half))
+    other = _Solid(where(of_b, a.center, b.center), where(of_b, a.axes, b.axes), jnp.where(of_b, a.half, b.half))
+    z = pick_vec(axis, owner.axes)
+    z = z * jnp.where(z.dot(other.center - owner.center) < 0, -1, 1)
+    next_, last = (axis + 1) % 3, (axis + 2) % 3
+    frame = _Frame(
+        owner.center + z * pick(axis, owner.half), pick_vec(next_, owner.axes), pick_vec(last, owner.axes), z
+    )
+    axes = _into(frame, other.axes)
+    toward = jnp.where(axes.z < 0, other.half, -other.half)  # [3, ...]: the corner deepest below the face
+    arms = axes * toward
+    corner = _into(frame, other.center - frame.origin) + Vec(*(jnp.sum(part, axis=0) for part in arms))
+    first, second, has_first, has_second = _flat_edges(jnp.abs(axes.z) < 0.5, arms * -2.0)
+    true = (corner, first, second)
+    flat = tuple(Vec(v.x, v.y, jnp.zeros_like(v.z)) for v in true)
+    rise = jnp.full_like(corner.x, FACE_RISE)
+    patch = _Patch(true, flat, (has_first, has_second), pick(next_, owner.half), pick(last, owner.half), rise)
+    return patch, frame, where(of_b, -z, z)
+
+
+def _into(frame: _Frame, v: Vec) -> Vec:
+    """World direction -> the frame's coordinates."""
+    return Vec(frame.x.dot(v), frame.y.dot(v), frame.z.dot(v))
+
+
+def _flat_edges(flat: Array, edges: Vec) -> tuple[Vec, Vec, Array, Array]:
+    """Of three edge vectors [3, ...], those that lie flat enough to span the nearest face: two, one, or none."""
+    rank = jnp.cumsum(flat, axis=0)
+    keep = lambda k: Vec(*(jnp.sum(jnp.where(flat & (rank == k), part, 0), axis=0) for part in edges))
+    return keep(1), keep(2), rank[2] > 0, rank[2] > 1
+
+
+def _edge_patch(a: _Solid, b: _Solid, code: Array, normal: Vec) -> tuple[_Patch, _Frame]:
+    """A face of a next to its edge, and the face of b next to its edge, projected along the normal."""
+    i, j = code // 3, code % 3
+    face_a = _most_across(i, pick_vec(j, b.axes), a.axes)
+    face_b = _most_across(j, pick_vec(i, a.axes), b.axes)
+    z = pick_vec(face_a, a.axes)
+    side = jnp.where(z.dot(normal) > 0, 1, -1)
+    # The order in which the rectangle's corners are visited matters (_rectangle_corners), hence these directions.
+    x_axis, y_axis = jnp.where(face_a == 0, 2, 0), jnp.where(face_a == 1, 2, 1)
+    x = pick_vec(x_axis, a.axes) * jnp.where(face_a == 0, -side, jnp.where(face_a == 2, side, 1))
+    y = pick_vec(y_axis, a.axes) * jnp.where(face_a == 1, -side, 1)
+    z = z * side
+    frame = _Frame(a.center + z * pick(face_a, a.half), x, y, z)
+    arms = b.axes * (b.half * jnp.where(b.axes.dot(normal) < 0, 1, -1))  # towards the edge that touches
+    along = pick_vec(j, b.axes) * pick(j, b.half)
+    sideways = pick_vec(3 - j - face_b, arms)
+    corner = b.center + sideways + pick_vec(face_b, arms) + along
+    true = (_into(frame, corner - frame.origin), _into(frame, along) * -2.0, _into(frame, sideways) * -2.0)
+    n = _into(frame, normal)
+    rise = 1 / jnp.where(jnp.abs(n.z) < TINY, 1, n.z)
+    flat = tuple(v - n * (v.z * rise) for v in true)
+    always = jnp.ones(code.shape, bool)
+    return _Patch(true, flat, (always, always), pick(x_axis, a.half), pick(y_axis, a.half), rise), frame
+
+
+def _most_across(edge: Array, direction: Vec, axes: Vec) -> Array:
+    """Of the two axes other than `edge`, the index of the one most perpendicular to `direction`."""
+    dots = jnp.abs(axes.dot(direction))
+    first, second = jnp.where(edge == 0, 1, jnp.where(edge == 1, 0, 1)), jnp.where(edge == 2, 0, 2)
+    return jnp.where(pick(first, dots) < pick(second, dots), first, second)
+
+
+def _select(mask: Array, p: _Patch, q: _Patch) -> _Patch:
+    vectors = lambda s, t: tuple(where(mask, u, v) for u, v in zip(s, t, strict=True))
+    edges = tuple(jnp.where(mask, u, v) for u, v in zip(p.edges, q.edges, strict=True))
+    numbers = (jnp.where(mask, u, v) for u, v in zip(p[3:], q[3:], strict=True))
+    return _Patch(vectors(p.true, q.true), vectors(p.flat, q.flat), edges, *numbers)
+
+
+def _clip(patch: _Patch, by_edge: Array) -> tuple[Array, Array, Vec]:
+    """All contact candidates of a patch: found [24, ...], distance, point in the rectangle's frame."""
+    crossings = _crossings(patch)
+    lines = jnp.any(crossings[0] & (crossings[1] <= 0), axis=0)
+    inner = _rectangle_corners(patch, by_edge, lines)
+    outer = _patch_corners(patch, by_edge, lines, lines | jnp.any(inner[0], axis=0))
+    parts = (crossings, inner, outer)
+    join = lambda get: jnp.concatenate([get(part) for part in parts])
+    point = Vec(join(lambda p: p[2].x), join(lambda p: p[2].y), join(lambda p: p[2].z))
+    return join(lambda p: p[0]), join(lambda p: p[1]), point
+
+
+def _crossings(patch: _Patch) -> tuple[Array, Array, Vec]:
+    """Where the four edges of the patch cross the four sides of the rectangle, [16, ...]."""
+    (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
+    one, two = patch.edges
+    true, true_edge = stack([t0, t0, t0 + t1, t0 + t2]), stack([t1, t2, t2, t1])
+    flat, flat_edge = stack([f0, f0, f0 + f1, f0 + f2]), stack([f1, f2, f2, f1])
+    exists = jnp.stack([one, two, two, two])
+    found, distance, points = [], [], []
+    for axis in ("x", "y"):
+        other = "y" if axis == "x" else "x"
+        limit, other_limit = (getattr(patch, f"half_{name}") for name in (axis, other))
+        slope = getattr(flat_edge, axis)
+        crosses = exists & (jnp.abs(slope) > TINY)
+        for side in (-limit, limit):
+            at = (side - getattr(flat, axis)) / jnp.where(crosses, slope, 1)
+            beside = getattr(flat, other) + getattr(flat_edge, other) * at
+            hit = true + true_edge * at
+            side = jnp.broadcast_to(side, hit.z.shape)
+            found.append(crosses & (at >= 0) & (at <= 1) & (jnp.abs(beside) <= other_limit))
+            distance.append(hit.z * patch.rise)
+            points.append(_middle(Vec(side, beside, hit.z) if axis == "x" else Vec(beside, side, hit.z), hit))
+    point = Vec(*(jnp.concatenate(parts) for parts in zip(*points, strict=True)))
+    return jnp.concatenate(found), jnp.concatenate(distance), point
+
+
+def _middle(spot: Vec, hit: Vec) -> Vec:
+    """Half-way between a point of the rectangle (its z ignored) and a point of the patch."""
+    return Vec(0.5 * (spot.x + hit.x), 0.5 * (spot.y + hit.y), 0.5 * hit.z)
+
+
+def _rectangle_corners(patch: _Patch, by_edge: Array, lines: Array) -> tuple[Array, Array, Vec]:
+    """The rectangle's corners that lie under the patch, [4, ...]."""
+    (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
+    area = f1.x * f2.y - f2.x * f1.y
+    found, distance, points = [], [], []
+    for sign_x, sign_y in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+        corner = Vec(sign_x * patch.half_x, sign_y * patch.half_y, jnp.zeros_like(area))
+        x, y = corner.x - f0.x, corner.y - f0.y
+        scale = 1 / jnp.where(jnp.abs(area) > 0, area, 1)
+        u, v = (x * f2.y - y * f2.x) * scale, (y * f1.x - x * f1.y) * scale
+        inside = (u > 0) & (v > 0) & (u < 1) & (v < 1) & patch.edges[1]
+        u_out, v_out = (u < 0) | (u > 1), (v < 0) | (v > 1)
+        reached = jnp.where(lines, ~(u_out | v_out), ~(u_out & v_out))
+        hit = t0 + t1 * jnp.clip(u, 0, 1) + t2 * jnp.clip(v, 0, 1)
+        gap = corner - hit
+        square = gap.dot(gap)
+        signed = jnp.sqrt(square) * jnp.where(hit.z < 0, -1, 1)
+        found.append(jnp.where(by_edge, reached & ~((hit.z > 0) & (square > 0)), inside))
+        distance.append(jnp.where(by_edge, signed, hit.z * patch.rise))
+        points.append(_middle(corner, hit))
+        # The reference's engine reuses this variable: after a corner that counts, the next ones see its square.
+        area = jnp.where(by_edge & reached, square, area)
+    return jnp.stack(found), jnp.stack(distance), stack(points)
+
+
+def _patch_corners(patch: _Patch, by_edge: Array, lines: Array, some: Array) -> tuple[Array, Array, Vec]:
+    """The patch's corners that lie over the rectangle, [4, ...]; its deepest one always counts against a face."""
+    (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
+    one, two = patch.edges
+    true, flat = stack([t0, t0 + t1, t0 + t2, t0 + t1 + t2]), stack([f0, f0 + f1, f0 + f2, f0 + f1 + f2])
+    over = (jnp.abs(flat.x) < patch.half_x) & (jnp.abs(flat.y) < patch.half_y)
+    face = jnp.stack([jnp.ones_like(one), one & over[1], two & over[2], two & over[3]])
+    x_out, y_out = jnp.abs(flat.x) > patch.half_x, jnp.abs(flat.y) > patch.half_y
+    reached = jnp.where(lines, ~(x_out | y_out), ~(some & x_out & y_out))
+    nearest = Vec(
+        jnp.clip(flat.x, -patch.half_x, patch.half_x),
+        jnp.clip(flat.y, -patch.half_y, patch.half_y),
+        jnp.zeros_like(true.z),
+    )
+    height = true.z * patch.rise
+    square = (flat.x - nearest.x) ** 2 + (flat.y - nearest.y) ** 2 + height**2
+    found = jnp.where(by_edge, reached & ~((true.z > 0) & (square > 0)), face)
+    distance = jnp.where(by_edge, jnp.sqrt(square) * jnp.where(true.z < 0, -1, 1), height)
+    spot = where(by_edge, nearest, true)
+    return found, distance, _middle(spot, true)

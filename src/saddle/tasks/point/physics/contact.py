@@ -1,0 +1,160 @@
+"""Soft contacts: how hard they push back, and how stiff they are.
+
+A contact resists overlap along its normal, sliding along two tangents, and turning about all three axes: a pyramid of
+ten rows, normal +- friction * each of the five others. The engine asks row J for the acceleration -b (J v) - k d r;
+with the shifted unknown z = a + b v that reads  J z + k d r >= 0, so no velocity appears in this file.
+
+A row that falls short by e < 0 costs e^2 / (2 R). "Strain" below is the six numbers of a contact from which its rows
+are made: normal first (with k d r added), then the five others times their friction.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.tasks.point.physics.boxes import Points
+from saddle.tasks.point.physics.once import add_all
+from saddle.tasks.point.physics.rigid import Motion
+from saddle.tasks.point.physics.vec import Vec, where
+
+RESISTANCE = 2 / (0.95 * 0.02)  # b, 1/s
+SPRING = 1 / (0.95 * 0.02) ** 2  # k, 1/s^2
+TWIST, ROLL = 0.005, 0.0001  # m, friction about the normal and the tangents; sliding friction is 1
+SPHERE_TWIST = SPHERE_ROLL = 0.01  # the same where the robot's sphere touches
+
+Strain = tuple[Array, Array, Array, Array, Array, Array]
+Sym6 = list[list[Array]]  # lower triangle of a symmetric matrix over (linear, angular): [i][j], j <= i
+
+
+class Contacts(NamedTuple):
+    """Contacts about one reference point per body; arrays [C, ...] or broadcastable to it."""
+
+    lever: Vec  # m, from the reference point to the contact
+    normal: Vec
+    tangent: Vec
+    bitangent: Vec
+    twist: Array  # m, friction about the normal
+    roll: Array  # m, friction about the tangents
+    weight: Array  # 1/R, kg; 0 switches the contact off
+    offset: Array  # k d r, m/s^2
+
+
+def impedance(size: Array) -> Array:
+    """d: the share of the asked acceleration that is enforced, 0.9 at no violation, 0.95 from 1 mm on."""
+    x = jnp.minimum(jnp.abs(size) / 0.001, 1)
+    return 0.9 + 0.05 * jnp.where(x <= 0.5, 2 * x * x, 1 - 2 * (1 - x) * (1 - x))
+
+
+def contacts(
+    points: Points, reference: Vec, inverse_weight: Array | float, twist: Array | float, roll: Array | float
+) -> Contacts:
+    """Contacts about `reference` [...]. inverse_weight: sum of the two bodies' translational ones, 1/kg."""
+    d = impedance(points.distance)
+    weight = d / (4 * inverse_weight * (1 - d))
+    normal = Vec(*(jnp.broadcast_to(part, d.shape) for part in points.normal))
+    tangent, bitangent = frame(normal)
+    return Contacts(
+        lever=points.point - reference,
+        normal=normal,
+        tangent=tangent,
+        bitangent=bitangent,
+        twist=jnp.asarray(twist, d.dtype),
+        roll=jnp.asarray(roll, d.dtype),
+        weight=jnp.where(points.found & (points.distance < 0), weight, 0),
+        offset=SPRING * d * points.distance,
+    )
+
+
+def frame(normal: Vec) -> tuple[Vec, Vec]:
+    """The engine's tangents: the world's y axis made perpendicular to the normal (z where that is too close)."""
+    steep = jnp.abs(normal.y) >= 0.5
+    zero = jnp.zeros_like(normal.x)
+    up = where(steep, Vec(zero, zero, zero + 1), Vec(zero, zero + 1, zero))
+    tangent = up - normal * normal.dot(up)
+    tangent = tangent * (1 / tangent.norm())
+    return tangent, normal.cross(tangent)
+
+
+def strain(c: Contacts, z: Motion, offset: bool = True) -> Strain:
+    """The six numbers per contact, [C, ...], under the relative motion z; without offset for a direction."""
+    u, w = z.linear + z.angular.cross(c.lever), z.angular
+    return (
+        c.normal.dot(u) + (c.offset if offset else 0),
+        c.tangent.dot(u),
+        c.bitangent.dot(u),
+        c.twist * c.normal.dot(w),
+        c.roll * c.tangent.dot(w),
+        c.roll * c.bitangent.dot(w),
+    )
+
+
+def gradient(c: Contacts, s: Strain) -> Motion:
+    """Derivative of each contact's cost by the motion of its reference point, [C, ...]: minus force and torque."""
+    plus = [jnp.minimum(s[0] + k, 0) for k in s[1:]]
+    minus = [jnp.minimum(s[0] - k, 0) for k in s[1:]]
+    normal = c.weight * add_all(p + m for p, m in zip(plus, minus, strict=True))
+    along, across, turn, lean, tip = (c.weight * (p - m) for p, m in zip(plus, minus, strict=True))
+    force = c.normal * normal + c.tangent * along + c.bitangent * across
+    spin = c.normal * (c.twist * turn) + c.tangent * (c.roll * lean) + c.bitangent * (c.roll * tip)
+    return Motion(force, c.lever.cross(force) + spin)
+
+
+def stiffness(c: Contacts, s: Strain) -> list[Array]:
+    """Second derivative of each contact's cost by the motion of its reference point: 21 entries [C, ...]."""
+    plus = [c.weight * (s[0] + k < 0) for k in s[1:]]
+    minus = [c.weight * (s[0] - k < 0) for k in s[1:]]
+    nn = add_all(p + m for p, m in zip(plus, minus, strict=True))
+    nk = [p - m for p, m in zip(plus, minus, strict=True)]
+    kk = [p + m for p, m in zip(plus, minus, strict=True)]
+    n, t, b, lever = c.normal, c.tangent, c.bitangent, c.lever
+    # cost = 1/2 u.K u + (n.u)(q.w) + 1/2 w.P w  with u, w the relative motion at the contact
+    by_n = n * nn + t * nk[0] + b * nk[1]  # K n
+    by_t, by_b = n * nk[0] + t * kk[0], n * nk[1] + b * kk[1]  # K t, K b
+    k_columns = [by_n * n_j + by_t * t_j + by_b * b_j for n_j, t_j, b_j in zip(n, t, b, strict=True)]
+    kx, ky, kz = k_columns
+    # K applied to e_j x lever, for the three axes j
+    k_arms = [kz * lever.y - ky * lever.z, kx * lever.z - kz * lever.x, ky * lever.x - kx * lever.y]
+    q = n * (c.twist * nk[2]) + t * (c.roll * nk[3]) + b * (c.roll * nk[4])
+    turn, lean, tip = n * (c.twist**2 * kk[2]), t * (c.roll**2 * kk[3]), b * (c.roll**2 * kk[4])
+    moment = lever.cross(n)
+    out = [part for i, column in enumerate(k_columns) for part in [*column][: i + 1]]
+    q_, n_, t_, b_, turn_, lean_, tip_, moment_ = ([*v] for v in (q, n, t, b, turn, lean, tip, moment))
+    for i in range(3):
+        out += [a + n_j * q_[i] for a, n_j in zip(k_arms[i], n_, strict=True)]
+        swing = [*lever.cross(k_arms[i])]
+        out += [
+            swing[j]
+            + (moment_[i] * q_[j] + moment_[j] * q_[i])
+            + (turn_[i] * n_[j] + lean_[i] * t_[j] + tip_[i] * b_[j])
+            for j in range(i + 1)
+        ]
+    return out
+
+
+def slope(c: Contacts, s: Strain, ds: Strain, step: Array) -> tuple[Array, Array]:
+    """First and second derivative of the contacts' cost along s + step * ds, [C, ...]."""
+    first = second = jnp.zeros((), s[0].dtype)
+    for k in range(1, 6):
+        for sign in (1, -1):
+            direction = ds[0] + sign * ds[k]
+            value = s[0] + sign * s[k] + step * direction
+            weighted = jnp.where(value < 0, c.weight * direction, 0)
+            first = first + weighted * value
+            second = second + weighted * direction
+    return first, second
+
+
+def triangle(flat: Array) -> Sym6:
+    """[21, ...], row by row, -> lower triangle."""
+    return [[flat[i * (i + 1) // 2 + j] for j in range(i + 1)] for i in range(6)]
+
+
+def entry(m: Sym6, i: int, j: int) -> Array:
+    """Entry (i, j) of a symmetric matrix."""
+    return m[i][j] if j <= i else m[j][i]
+
+
+def add(m: Sym6, other: Sym6) -> Sym6:
+    """Sum of two symmetric matrices."""
+    return [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(m, other, strict=True)]

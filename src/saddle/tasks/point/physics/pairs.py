@@ -1,0 +1,101 @@
+"""Bodies against each other: rare, so written for clarity and solved as one dense system."""
+
+from itertools import combinations
+
+import jax.numpy as jnp
+import jax.scipy.linalg as linalg
+import numpy as np
+from jax import Array
+
+from saddle.tasks.point.body import Planar
+from saddle.tasks.point.physics.contact import Sym6, entry
+from saddle.tasks.point.physics.rigid import Motion
+from saddle.tasks.point.physics.vec import Vec
+
+
+def indices(bodies: int) -> tuple[np.ndarray, np.ndarray]:
+    """First and second body of every pair."""
+    every = np.array(list(combinations(range(bodies), 2)))
+    return every[:, 0], every[:, 1]
+
+
+def relative(z: Motion, arm: Vec) -> Motion:
+    """Motion of each pair's second body less that of its first, at the second's centre. [B, N] -> [pairs, N]."""
+    first, second = indices(arm.x.shape[0])
+    carrier = z.linear[first] + z.angular[first].cross(arm[second] - arm[first])
+    return Motion(z.linear[second] - carrier, z.angular[second] - z.angular[first])
+
+
+def scatter(push: Motion, arm: Vec) -> Motion:
+    """Derivatives by pairs' relative motions -> by the bodies' motions. [pairs, N] -> [B, N]."""
+    count = arm.x.shape[0]
+    first, second = indices(count)
+    torque = push.angular + (arm[second] - arm[first]).cross(push.linear)
+    place = lambda add, take: jnp.zeros((count, *add.shape[1:]), add.dtype).at[second].add(add).at[first].add(-take)
+    linear = Vec(*(place(v, v) for v in push.linear))
+    angular = Vec(*(place(v, w) for v, w in zip(push.angular, torque, strict=True)))
+    return Motion(linear, angular)
+
+
+def dense_solve(
+    arm: Vec,
+    h_robot: list[list[Array]],
+    h_body: Sym6,
+    coupling: Sym6,
+    between: Sym6,
+    g_robot: Planar,
+    g_body: Motion,
+) -> tuple[Planar, Motion]:
+    """Minus the inverse of the whole Newton matrix times (g_robot, g_body), worlds first inside."""
+    count, worlds = arm.x.shape
+    h = _bodies_block(h_body, between, arm)
+    carry = _shift(arm)[..., np.array([0, 1, 5])]  # [N, B, 6, 3]: the robot's motions as seen at each body's centre
+    link = jnp.einsum("nbij,nbjk->nbik", _full(coupling), carry)
+    corner = jnp.stack([jnp.stack(row) for row in h_robot]).transpose(2, 0, 1)
+    corner = corner + jnp.einsum("nbji,nbjk->nik", carry, link)
+    side = -link.reshape(worlds, count * 6, 3)
+    top = jnp.concatenate([h, side], axis=2)
+    bottom = jnp.concatenate([side.transpose(0, 2, 1), corner], axis=2)
+    right = jnp.stack([*g_body.linear, *g_body.angular]).transpose(2, 1, 0).reshape(worlds, -1)
+    right = jnp.concatenate([right, jnp.stack([*g_robot], axis=1)], axis=1)
+    factor = linalg.cho_factor(jnp.concatenate([top, bottom], axis=1), lower=True)
+    z = -linalg.cho_solve(factor, right[..., None])[..., 0]
+    parts = z[:, :-3].reshape(worlds, count, 6).transpose(2, 1, 0)
+    return Planar(*z[:, -3:].T), Motion(Vec(*parts[:3]), Vec(*parts[3:]))
+
+
+def _full(m: Sym6) -> Array:
+    """Lower triangle of arrays [B, N] -> [N, B, 6, 6]."""
+    return jnp.stack([jnp.stack([entry(m, i, j) for j in range(6)]) for i in range(6)]).transpose(3, 2, 0, 1)
+
+
+def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
+    """The bodies' own blocks and those between them, [N, 6 B, 6 B]."""
+    count, worlds = arm.x.shape
+    first, second = indices(count)
+    own, link = _full(h_body), _full(between)
+    shift = _shift(arm[second] - arm[first])  # motion of the first body -> seen at the second's centre
+    h = jnp.zeros((worlds, count, 6, count, 6), own.dtype)
+    every = np.arange(count)
+    h = h.at[:, every, :, every, :].add(own.transpose(1, 0, 2, 3))
+    cross = jnp.einsum("npij,npjk->npik", link, shift)
+    back = jnp.einsum("npji,npjk->npik", shift, cross)
+    h = h.at[:, second, :, second, :].add(link.transpose(1, 0, 2, 3))
+    h = h.at[:, first, :, first, :].add(back.transpose(1, 0, 2, 3))
+    h = h.at[:, second, :, first, :].add(-cross.transpose(1, 0, 2, 3))
+    h = h.at[:, first, :, second, :].add(-cross.transpose(1, 0, 3, 2))
+    return h.reshape(worlds, count * 6, count * 6)
+
+
+def _shift(arm: Vec) -> Array:
+    """A rigid motion moved by arm: [P, N] -> [N, P, 6, 6]."""
+    one, zero = jnp.ones_like(arm.x), jnp.zeros_like(arm.x)
+    rows = [
+        [one, zero, zero, zero, arm.z, -arm.y],
+        [zero, one, zero, -arm.z, zero, arm.x],
+        [zero, zero, one, arm.y, -arm.x, zero],
+        [zero, zero, zero, one, zero, zero],
+        [zero, zero, zero, zero, one, zero],
+        [zero, zero, zero, zero, zero, one],
+    ]
+    return jnp.stack([jnp.stack(row) for row in rows]).transpose(3, 2, 0, 1)

@@ -1,0 +1,158 @@
+"""What can touch what, in each task."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.tasks.point import body
+from saddle.tasks.point.body import Planar
+from saddle.tasks.point.physics import collide, contact, pairs
+from saddle.tasks.point.physics.boxes import Box, Points, box_box
+from saddle.tasks.point.physics.contact import Contacts
+from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
+from saddle.tasks.point.physics.solver import Weld
+from saddle.tasks.point.physics.vec import Axes, Vec, concatenate
+
+HEIGHT = 0.1  # m, of the robot's origin above the floor
+SMALL_BOX = Kind(8e-6, (8e-6 * 0.04 / 6, 8e-6 * 0.04 / 6), 125000.0)  # vase, gremlin
+SMALL_HALF = (0.1, 0.1, 0.1)
+PUSH_BOX = Kind(1.28e-4, (5.333333333333334e-06, 7.253333333333334e-06), 7812.5)
+PUSH_PARTS = ((0.0, 0.0), (0.2, 0.2), (-0.2, 0.2), (0.2, -0.2), (-0.2, -0.2))  # m, cube and posts in the body
+PUSH_ROUND_SLOTS, PUSH_FLAT_SLOTS = 3, 8  # contacts kept of the push box with the robot's sphere and arrow
+PAIR_SLOTS = 6  # contacts kept between two boxes; at most 4 seen in the reference
+WELD_SPRING = 1 / (0.95 * 0.02 * 1.5) ** 2  # 1/s^2
+PUSH_HALVES = ((0.2, 0.2, 0.2),) + 4 * ((0.1, 0.1, 0.2),)
+
+
+def robot_shapes(q: Planar) -> tuple[Vec, Box]:
+    """Centre of the robot's sphere, and its arrow."""
+    c, s = jnp.cos(q.yaw), jnp.sin(q.yaw)
+    zero, one = jnp.zeros_like(c), jnp.ones_like(c)
+    axes = Axes(Vec(c, s, zero), Vec(-s, c, zero), Vec(zero, zero, one))
+    center = Vec(q.x, q.y, zero + HEIGHT)
+    half = body.ARROW_HALF
+    return center, Box(center + axes.x * body.ARROW_OFFSET, axes, (half, half, half))
+
+
+def push_box(bodies: Bodies, axes: Axes) -> Box:
+    """The cube and its four posts, [5, B, N]."""
+    return collide.part(axes, bodies.position, PUSH_PARTS, PUSH_HALVES)
+
+
+def small_box(bodies: Bodies, axes: Axes) -> Box:
+    """Vase or gremlin, [1, B, N]."""
+    return collide.part(axes, bodies.position, ((0.0, 0.0),), (SMALL_HALF,))
+
+
+def robot_points(q: Planar, box: Box, round_slots: int, flat_slots: int) -> list[Points]:
+    """The robot's sphere and arrow against bodies made of boxes; slots: how many contacts of each are kept."""
+    sphere, arrow = robot_shapes(q)
+    round_ = collide.keep(collide.fold(collide.sphere_box(sphere, body.RADIUS, box)), round_slots)
+    return [round_, collide.keep(collide.fold(box_box(arrow, box)), flat_slots)]
+
+
+def body_contacts(robot: list[Points], fixed: list[Points], bodies: Bodies, kind: Kind) -> Contacts:
+    """Bodies against the robot's sphere and arrow (`robot`), then against the floor and fixed things."""
+    round_, flat = robot
+    points = collide.join([round_, flat, *fixed])
+    n_round, n_robot = round_.found.shape[0], round_.found.shape[0] + flat.found.shape[0]
+    slot = jnp.arange(points.found.shape[0]).reshape(-1, *(1,) * (points.distance.ndim - 1))
+    twist = jnp.where(slot < n_round, contact.SPHERE_TWIST, contact.TWIST)
+    roll = jnp.where(slot < n_round, contact.SPHERE_ROLL, contact.ROLL)
+    weight = kind.inverse_weight + jnp.where(slot < n_robot, body.INVERSE_WEIGHT, 0)
+    return contact.contacts(points, bodies.position, weight.astype(points.distance.dtype), twist, roll)
+
+
+def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points], Points]:
+    """Gremlins [B, N] against the robot, and against each other [C, pairs, N], from one box-box search."""
+    count = bodies.position.x.shape[0]
+    first, second = pairs.indices(count)
+    sphere, arrow = robot_shapes(q)
+    round_ = collide.sphere_box(sphere, body.RADIUS, Box(bodies.position, axes, SMALL_HALF))
+    wide = lambda v: Vec(*(jnp.broadcast_to(part, bodies.position.x.shape) for part in v))
+    both = lambda v, w: concatenate([v, w])
+    half = [_column([h] * count + [g] * len(first), q.x[None]) for h, g in zip(arrow.half, SMALL_HALF, strict=True)]
+    a = Box(
+        both(wide(arrow.center), bodies.position[first]),
+        Axes(*(both(wide(v), w[first]) for v, w in zip(arrow.axes, axes, strict=True))),
+        (half[0], half[1], half[2]),
+    )
+    b = Box(both(bodies.position, bodies.position[second]), Axes(*(both(v, v[second]) for v in axes)), SMALL_HALF)
+    flat = collide.keep(collide.spread(box_box(a, b)), PAIR_SLOTS)
+    part = lambda cut: Points(flat.found[:, cut], flat.distance[:, cut], flat.point[:, cut], flat.normal[:, cut])
+    return [round_, part(slice(None, count))], part(slice(count, None))
+
+
+def pair_contacts(points: Points, bodies: Bodies, kind: Kind) -> Contacts:
+    """Bodies against each other."""
+    _, second = pairs.indices(bodies.position.x.shape[0])
+    return contact.contacts(points, bodies.position[second], 2 * kind.inverse_weight, contact.TWIST, contact.ROLL)
+
+
+def spring_weld(bodies: Bodies, target: Vec, yaw: Array) -> Weld:
+    """What pulls each gremlin to its target [B, N] and upright at its yaw."""
+    w, x, y, z = bodies.quaternion
+    c, s = jnp.cos(yaw / 2), jnp.sin(yaw / 2)
+    # conj(q) (x) v (x) target, imaginary part, for v = 1 and for the three unit vectors
+    error = Vec(-x * c - y * s, -y * c + x * s, -z * c + w * s)
+    columns = Axes(
+        Vec(w * c - z * s, -z * c - w * s, y * c + x * s) * 0.5,
+        Vec(z * c + w * s, w * c - z * s, -x * c + y * s) * 0.5,
+        Vec(-y * c + x * s, x * c + y * s, w * c + z * s) * 0.5,
+    )
+    gap = bodies.position - target
+    d = contact.impedance(jnp.sqrt(gap.dot(gap) + error.dot(error)))
+    weight = d / ((1 - d) * SMALL_BOX.inverse_weight)
+    turn = [*columns]
+    zero = jnp.zeros_like(weight)
+    rows = [[weight if i == j else zero for j in range(i + 1)] for i in range(3)]
+    rows += [[zero] * 3 + [weight * turn[i].dot(turn[j]) for j in range(i + 1)] for i in range(3)]
+    pull = WELD_SPRING * d * weight
+    return Weld(rows, Motion(gap * pull, columns.to_body(error) * -pull))
+
+
+def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes) -> Points:
+    """Fixed spheres [N, n, 2] (x, y, at the robot's height) against small boxes [B, N]: contacts [n, B, N]."""
+    x, y = spheres[..., 0].T[:, None], spheres[..., 1].T[:, None]
+    center = Vec(x, y, jnp.full_like(x, HEIGHT))
+    points = collide.sphere_box(center, radius, Box(bodies.position[None], axes[None], SMALL_HALF))
+    return collide.fold(points)
+
+
+def robot_with_static(q: Planar, x: Array, y: Array, radius: float, share: float) -> tuple[Contacts, Array]:
+    """Sphere and arrow against upright round obstacles [n, N]: contacts [2 n, N], and which obstacles touch [n, N].
+
+    share: how far into the overlap the contact point lies, from the obstacle's surface.
+    """
+    sphere, arrow = _disc(q, x, y, radius, share, False), _disc(q, x, y, radius, share, True)
+    n = x.shape[0]
+    twist = _column([contact.SPHERE_TWIST] * n + [contact.TWIST] * n, x)
+    roll = _column([contact.SPHERE_ROLL] * n + [contact.ROLL] * n, x)
+    origin = Vec(q.x, q.y, jnp.full_like(q.x, HEIGHT))
+    points = collide.join([sphere, arrow])
+    return contact.contacts(points, origin, body.INVERSE_WEIGHT, twist, roll), sphere.found | arrow.found
+
+
+def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: bool) -> Points:
+    """The robot's sphere or arrow against round obstacles; the normal points to the robot."""
+    c, s = jnp.cos(q.yaw), jnp.sin(q.yaw)
+    px, py, thickness = q.x, q.y, body.RADIUS
+    if arrow:
+        dx, dy = x - q.x, y - q.y
+        half, offset = body.ARROW_HALF, body.ARROW_OFFSET
+        ahead = jnp.clip(c * dx + s * dy, offset - half, offset + half)
+        left = jnp.clip(c * dy - s * dx, -half, half)
+        px, py, thickness = q.x + c * ahead - s * left, q.y + s * ahead + c * left, 0.0
+    gap = jnp.maximum(jnp.hypot(px - x, py - y), 1e-9)
+    zero = jnp.zeros_like(gap)
+    normal = Vec((px - x) / gap, (py - y) / gap, zero)
+    distance = gap - radius - thickness
+    reach = radius + share * distance
+    return Points(distance <= 0, distance, Vec(x + normal.x * reach, y + normal.y * reach, zero + HEIGHT), normal)
+
+
+def _column(values: Sequence[Any], like: Array) -> Array:
+    """[C] numbers, shaped to broadcast against [C, ...]."""
+    return jnp.asarray(values, like.dtype).reshape(-1, *(1,) * (like.ndim - 1))

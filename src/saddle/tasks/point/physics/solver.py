@@ -1,0 +1,299 @@
+"""The robot and the free bodies it may touch: one convex problem a substep, solved by Newton's method.
+
+    minimise over z   1/2 (z - z0) M (z - z0)  +  sum over contact rows  min(0, row)^2 / (2 R)
+
+The unknowns are the robot's three accelerations and six for each body (shifted by b v: see contact.py). Bodies mostly
+meet the robot and the world, not each other; the Newton matrix is then a star: each body's 6x6 block is eliminated on
+its own, and a 3x3 system for the robot remains. Where bodies do meet each other (`pairs`), the whole matrix is solved.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.tasks.point import body
+from saddle.tasks.point.body import Planar
+from saddle.tasks.point.physics import contact, pairs
+from saddle.tasks.point.physics.contact import Contacts, Strain, Sym6, add, entry, triangle
+from saddle.tasks.point.physics.once import add_all, once, total
+from saddle.tasks.point.physics.rigid import Motion
+from saddle.tasks.point.physics.vec import Vec
+
+ITERATIONS = 30  # at most; a handful is usual
+LINE_SEARCH = 8
+STALL = 1e-8  # kg m^2/s^4: below this, a decrement that does not shrink is rounding
+
+
+class Weld(NamedTuple):
+    """Six equality rows that hold each body at a target pose, in terms of its unknowns."""
+
+    stiffness: Sym6  # arrays [B, N]
+    gradient: Motion  # at z = 0
+
+
+class Problem(NamedTuple):
+    """One substep of N worlds with B bodies each. Arrays [N] for the robot, [B, N] for bodies, [C, ...] contacts."""
+
+    yaw: Array
+    robot0: Planar  # z0 of the robot
+    mass: Sym6  # the bodies' inertia, with the stiffness of a weld
+    pull: Motion  # minus the bodies' gradient at z = 0 without contacts
+    arm: Vec  # from the robot's origin to each body's centre
+    static: Contacts | None  # robot against fixed things, about the robot's origin [C, N]
+    bodies: Contacts | None  # bodies against the robot and the world, about their centres [C, B, N]
+    robot_slots: int  # the first so many of `bodies` are with the robot
+    pairs: Contacts | None  # bodies against each other, about each pair's second [C, pairs, N]
+
+
+class Unknown(NamedTuple):
+    """z, or a direction in its space."""
+
+    robot: Planar
+    body: Motion
+
+
+class _Strains(NamedTuple):
+    """Strain of each group of contacts, None where there is no such group."""
+
+    static: Any
+    bodies: Any
+    pairs: Any
+
+
+def solve(p: Problem, start: Unknown) -> Unknown:
+    """The minimiser."""
+    # In kg m^2/s^4: an acceleration error of 1e-3 m/s^2 on the lightest body, 2e-6 m/s after the substep.
+    tolerance = 1e-22 if p.yaw.dtype == jnp.float64 else 1e-11
+
+    def unfinished(carry: tuple[Array, Unknown, Array, Array]) -> Array:
+        return (carry[0] < ITERATIONS) & jnp.any(carry[3])
+
+    def improve(carry: tuple[Array, Unknown, Array, Array]) -> tuple[Array, Unknown, Array, Array]:
+        count, z, before, _ = carry
+        strains = once(_strains(p, z))
+        gradient, direction = _newton(p, z, strains)
+        decrement = -_inner(gradient, direction)
+        stalled = (decrement > 0.25 * before) & (decrement < STALL)
+        return count + 1, _line_search(p, z, direction, strains), decrement, (decrement > tolerance) & ~stalled
+
+    everyone = jnp.ones(p.yaw.shape, bool)
+    first = (jnp.zeros((), jnp.int32), start, jnp.full(p.yaw.shape, jnp.inf, p.yaw.dtype), everyone)
+    return jax.lax.while_loop(unfinished, improve, first)[1]
+
+
+def _strains(p: Problem, z: Unknown, offset: bool = True) -> _Strains:
+    """Strain of every group of contacts under z."""
+    robot = _robot_motion(z.robot)
+    static = contact.strain(p.static, robot, offset) if p.static else None
+    bodies = contact.strain(p.bodies, _relative(p, p.bodies, z), offset) if p.bodies else None
+    others = contact.strain(p.pairs, pairs.relative(z.body, p.arm), offset) if p.pairs else None
+    return _Strains(static, bodies, others)
+
+
+def _robot_motion(z: Planar) -> Motion:
+    zero = jnp.zeros_like(z.x)
+    return Motion(Vec(z.x, z.y, zero), Vec(zero, zero, z.yaw))
+
+
+def _relative(p: Problem, c: Contacts, z: Unknown) -> Motion:
+    """Motion of the bodies against what they touch, [C, B, N]: less the robot's for the first slots."""
+    count = c.weight.shape[0]
+    with_robot = (jnp.arange(count) < p.robot_slots).astype(p.yaw.dtype)[:, None, None]
+    x = z.robot.x - z.robot.yaw * p.arm.y
+    y = z.robot.y + z.robot.yaw * p.arm.x
+    linear, angular = z.body
+    return Motion(
+        Vec(linear.x - with_robot * x, linear.y - with_robot * y, linear.z),
+        Vec(angular.x, angular.y, angular.z - with_robot * z.robot.yaw),
+    )
+
+
+def _newton(p: Problem, z: Unknown, strains: _Strains) -> tuple[Unknown, Unknown]:
+    """Gradient at z and the Newton direction."""
+    g_robot = _robot_product(p.yaw, _minus(z.robot, p.robot0))
+    h_robot = robot_mass(p.yaw)
+    if p.static:
+        push, hold = _terms(p.static, strains.static)
+        g_robot = _plus(g_robot, Planar(push[0], push[1], push[5]))
+        h_robot = _planar_add(h_robot, _planar_block(triangle(hold)))
+    if not p.bodies:
+        return Unknown(g_robot, z.body), Unknown(Planar(*_solve3(h_robot, [-g for g in g_robot])), z.body)
+    slots = p.robot_slots
+    push, hold = _terms(p.bodies, strains.bodies, slots)
+    back, everything = push
+    coupling = triangle(hold[0])
+    g_body = _body_gradient(p, z.body, everything)
+    h_body = add(p.mass, triangle(hold[1]))
+    turn = p.arm.x * back[1] - p.arm.y * back[0] + back[5]
+    g_robot = _minus(g_robot, Planar(*(total(v) for v in (back[0], back[1], turn))))
+    if not p.pairs:
+        gradient = Unknown(g_robot, g_body)
+        return gradient, _star_solve(p.arm, h_robot, h_body, coupling, gradient)
+    push, hold = _terms(p.pairs, strains.pairs)
+    between = pairs.scatter(Motion(Vec(*push[:3]), Vec(*push[3:])), p.arm)
+    gradient = Unknown(g_robot, Motion(g_body.linear + between.linear, g_body.angular + between.angular))
+    star = lambda: _star_solve(p.arm, h_robot, h_body, coupling, gradient)
+    dense = lambda: Unknown(*pairs.dense_solve(p.arm, h_robot, h_body, coupling, triangle(hold), *gradient))
+    return gradient, jax.lax.cond(jnp.any(p.pairs.weight > 0), dense, star)
+
+
+def _terms(c: Contacts, s: Strain, split: int = 0) -> tuple:
+    """Gradient [6, ...] and stiffness [21, ...], summed over contacts; with split, over the first so many and all."""
+    push = contact.gradient(c, s)
+    stacked = once(jnp.stack([*push.linear, *push.angular, *contact.stiffness(c, s)]))  # [27, C, ...]
+    if not split:
+        summed = once(total(stacked, axis=1))
+        return summed[:6], summed[6:]
+    first = total(stacked[:, :split], axis=1)
+    first, everything = once((first, first + total(stacked[:, split:], axis=1)))
+    return (first[:6], everything[:6]), (first[6:], everything[6:])
+
+
+def _body_gradient(p: Problem, z: Motion, push: Array) -> Motion:
+    values = [*z.linear, *z.angular]
+    pull = [*p.pull.linear, *p.pull.angular]
+    rows = [add_all(entry(p.mass, i, j) * values[j] for j in range(6)) - pull[i] + push[i] for i in range(6)]
+    return Motion(Vec(*rows[:3]), Vec(*rows[3:]))
+
+
+def _star_solve(arm: Vec, h_robot: list[list[Array]], h_body: Sym6, coupling: Sym6, g: Unknown) -> Unknown:
+    """Minus the inverse of the star matrix times g."""
+    carried = robot_columns(arm, coupling)
+    factor = _cholesky(h_body)
+    rest = [*g.body.linear, *g.body.angular]
+    right = once([jnp.stack([*row, r]) for row, r in zip(carried, rest, strict=True)])  # [4, B, N] each
+    solved = once(_cholesky_solve(once(factor), right))
+    dot = lambda i, k: total(add_all(row[i] * x[k] for row, x in zip(right, solved, strict=True)))
+    both = [[c[k] for c in (carried[0], carried[1])] for k in range(3)]
+    both = [[x, y, arm.x * y - arm.y * x + carried[5][k]] for k, (x, y) in enumerate(both)]
+    schur = [[h_robot[i][j] + total(both[j][i]) - dot(i, j) for j in range(3)] for i in range(3)]
+    robot = Planar(*_solve3(schur, [-g.robot[i] - dot(i, 3) for i in range(3)]))
+    body = [x[0] * robot.x + x[1] * robot.y + x[2] * robot.yaw - x[3] for x in solved]
+    return Unknown(robot, Motion(Vec(*body[:3]), Vec(*body[3:])))
+
+
+def robot_columns(arm: Vec, coupling: Sym6) -> list[list[Array]]:
+    """The coupling times the robot's three motions as seen at the body's centre: [6][3] arrays [B, N]."""
+    rows = [[entry(coupling, i, 0), entry(coupling, i, 1)] for i in range(6)]
+    return [[*row, arm.x * row[1] - arm.y * row[0] + entry(coupling, i, 5)] for i, row in enumerate(rows)]
+
+
+def _line_search(p: Problem, z: Unknown, d: Unknown, s: _Strains) -> Unknown:
+    """Exact minimisation along d: the slope is increasing and piecewise linear in the step."""
+    ds = once(_strains(p, d, offset=False))
+    robot = _robot_product(p.yaw, d.robot)
+    off_by = _minus(z.robot, p.robot0)
+    base = add_all(a * b for a, b in zip(robot, off_by, strict=True))
+    curve = add_all(a * b for a, b in zip(robot, d.robot, strict=True))
+    if p.bodies:
+        zero = jnp.zeros((6, 1, 1), p.yaw.dtype)
+        start, ahead = _body_gradient(p, z.body, zero), _body_gradient(p._replace(pull=_no_pull(p)), d.body, zero)
+        base = base + total(_dot(start, d.body))
+        curve = curve + total(_dot(ahead, d.body))
+
+    def slope(step: Array) -> tuple[Array, Array]:
+        first, second = base + step * curve, curve
+        for group, s_g, ds_g in zip((p.static, p.bodies, p.pairs), s, ds, strict=True):
+            if group is not None:
+                both = total(once(jnp.stack(contact.slope(group, s_g, ds_g, step))), axis=1)  # [2, ...]
+                both = both if both.ndim == 2 else total(both, axis=1)
+                first, second = first + both[0], second + both[1]
+        return first, second
+
+    def refine(_: int, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        step, low, high = carry
+        first, second = slope(step)
+        low = jnp.where(first < 0, step, low)
+        high = jnp.where(first > 0, step, high)
+        guess = step - first / jnp.where(second > 0, second, 1)
+        inside = (guess > low) & (guess < high)
+        middle = jnp.where(jnp.isinf(high), 2 * low + 1, 0.5 * (low + high))
+        return jnp.where(inside | (first == 0), guess, middle), low, high
+
+    one = jnp.ones_like(base)
+    step = jax.lax.fori_loop(0, LINE_SEARCH, refine, (one, 0 * one, one * jnp.inf))[0]
+    return jax.tree.map(lambda a, b: a + step * b, z, d)
+
+
+def _no_pull(p: Problem) -> Motion:
+    return jax.tree.map(jnp.zeros_like, p.pull)
+
+
+def robot_mass(yaw: Array) -> list[list[Array]]:
+    """The robot's inertia matrix in the world frame."""
+    c, s = body.MASS_OFFSET * jnp.cos(yaw), body.MASS_OFFSET * jnp.sin(yaw)
+    zero = jnp.zeros_like(yaw)
+    return [[zero + body.MASS, zero, -s], [zero, zero + body.MASS, c], [-s, c, zero + body.INERTIA]]
+
+
+def _robot_product(yaw: Array, v: Planar) -> Planar:
+    return Planar(*(add_all(a * b for a, b in zip(row, v, strict=True)) for row in robot_mass(yaw)))
+
+
+def robot_force(yaw: Array, a: Planar) -> Planar:
+    """The force that gives the robot the acceleration a."""
+    return _robot_product(yaw, a)
+
+
+def _planar_block(m: Sym6) -> list[list[Array]]:
+    index = (0, 1, 5)
+    return [[entry(m, i, j) for j in index] for i in index]
+
+
+def _planar_add(m: list[list[Array]], n: list[list[Array]]) -> list[list[Array]]:
+    return [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(m, n, strict=True)]
+
+
+def _plus(a: Planar, b: Planar) -> Planar:
+    return Planar(a.x + b.x, a.y + b.y, a.yaw + b.yaw)
+
+
+def _minus(a: Planar, b: Planar) -> Planar:
+    return Planar(a.x - b.x, a.y - b.y, a.yaw - b.yaw)
+
+
+def _dot(a: Motion, b: Motion) -> Array:
+    return a.linear.dot(b.linear) + a.angular.dot(b.angular)
+
+
+def _inner(a: Unknown, b: Unknown) -> Array:
+    """Inner product over the robot and all bodies, [N]."""
+    robot = add_all(u * v for u, v in zip(a.robot, b.robot, strict=True))
+    return robot + total(_dot(a.body, b.body))
+
+
+def _cholesky(m: Sym6) -> Sym6:
+    """Lower factor of a 6x6 matrix, with the diagonal inverted."""
+    factor: Sym6 = []
+    for i in range(6):
+        row: list[Array] = []
+        for j in range(i + 1):
+            value = m[i][j] - add_all(row[k] * (factor[j][k] if j < i else row[k]) for k in range(j))
+            row.append(jax.lax.rsqrt(value) if i == j else value * factor[j][j])
+        factor.append(row)
+    return factor
+
+
+def _cholesky_solve(factor: Sym6, right: list[Array]) -> list[Array]:
+    y: list[Array] = []
+    for i in range(6):
+        y.append((right[i] - add_all(factor[i][k] * y[k] for k in range(i))) * factor[i][i])
+    x: list[Array] = [y[0]] * 6
+    for i in reversed(range(6)):
+        x[i] = (y[i] - add_all(factor[k][i] * x[k] for k in range(i + 1, 6))) * factor[i][i]
+    return x
+
+
+def _solve3(m: list[list[Array]], r: list[Array]) -> list[Array]:
+    """Symmetric positive definite 3x3 system, by elimination."""
+    l10, l20 = m[1][0] / m[0][0], m[2][0] / m[0][0]
+    d1 = m[1][1] - l10 * m[1][0]
+    l21 = (m[2][1] - l20 * m[1][0]) / d1
+    d2 = m[2][2] - l20 * m[2][0] - l21 * l21 * d1
+    y1 = r[1] - l10 * r[0]
+    y2 = r[2] - l20 * r[0] - l21 * y1
+    x2 = y2 / d2
+    x1 = y1 / d1 - l21 * x2
+    return [r[0] / m[0][0] - l10 * x1 - l20 * x2, x1, x2]

@@ -1,0 +1,71 @@
+"""What the point tasks have in common around the physics: fresh fields, bodies at rest, distances, hazards."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.errors import SaddleError
+from saddle.tasks.task import State, TaskSpec
+
+REWARD_LIMIT = 10.0  # rewards are clipped to +- this
+
+
+def check_action(spec: TaskSpec, action: Array) -> None:
+    """Shapes are known even while JAX traces, so a wrong one is caught here once and not at run time."""
+    if jnp.shape(action) != (spec.action_dim,):
+        raise SaddleError(
+            f"{spec.name} takes actions of shape ({spec.action_dim},) per world, not {jnp.shape(action)}; "
+            "use jax.vmap for many worlds"
+        )
+
+
+def fresh(spec: TaskSpec, key: Array) -> dict[str, Any]:
+    """The fields of a State right after a reset; `obs` is a placeholder for the task to fill."""
+    return {
+        "obs": jnp.zeros(spec.obs_dim),
+        "reward": jnp.zeros(()),
+        "cost": jnp.zeros(len(spec.constraints)),
+        "terminated": jnp.zeros((), bool),
+        "truncated": jnp.zeros((), bool),
+        "steps": jnp.zeros((), jnp.int32),
+        "key": key,
+    }
+
+
+def stepped(spec: TaskSpec, state: State, reward: Array, violated: Array) -> dict[str, Any]:
+    """The fields of a State that every step sets the same way; violated [] bool is the cost indicator."""
+    return {
+        "reward": jnp.clip(reward, -REWARD_LIMIT, REWARD_LIMIT),
+        "cost": violated.astype(state.cost.dtype)[None],
+        "truncated": state.steps + 1 >= spec.episode_length,
+        "steps": state.steps + 1,
+    }
+
+
+def yaws(key: Array, count: int) -> Array:
+    """[count] headings in [0, 2 pi)."""
+    return jax.random.uniform(key, (count,), maxval=2 * jnp.pi)
+
+
+def agent_at_rest(xy: Array, yaw: Array) -> Array:
+    """[6]: the robot at xy [2] with a heading, not moving."""
+    return jnp.concatenate([xy, yaw[None], jnp.zeros(3, xy.dtype)])
+
+
+def body_at_rest(xy: Array, z: float, yaw: Array) -> Array:
+    """[13]: a free body upright at xy [2] and height z, not moving."""
+    zero = jnp.zeros_like(yaw)
+    upright = jnp.stack([jnp.full_like(yaw, z), jnp.cos(yaw / 2), zero, zero, jnp.sin(yaw / 2)])
+    return jnp.concatenate([xy, upright, jnp.zeros(6, xy.dtype)])
+
+
+def distance(a: Array, b: Array) -> Array:
+    """Planar distance in metres between positions a and b [..., 2 or more], broadcast against each other."""
+    return jnp.hypot(a[..., 0] - b[..., 0], a[..., 1] - b[..., 1])
+
+
+def in_hazard(agent: Array, hazards: Array, radius: float) -> Array:
+    """[] bool: the robot's origin is inside one of hazards [n, 2]."""
+    return jnp.any(distance(agent, hazards) < radius)

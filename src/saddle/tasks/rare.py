@@ -1,0 +1,68 @@
+"""Rare branches in a batch of worlds, paid for only by the worlds that take them.
+
+Under `jax.vmap` a `lax.cond` becomes a select: every world pays for both branches. Contacts and resets are rare and
+dear, so here the worlds that need one are gathered into small chunks, computed, and scattered back.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.custom_batching import custom_vmap
+
+X = TypeVar("X")
+Y = TypeVar("Y")
+
+CHUNKS = 8  # a chunk holds 1/CHUNKS of the worlds, so that one chunk is the usual case
+SMALLEST = 16  # below this many worlds a chunk is not worth splitting further
+
+
+def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y) -> Y:
+    """`rare(x)` where `pred` holds, `default` elsewhere.
+
+    For one world: pred [] bool, x and default without batch axis; vmap (nested as deep as you like) does the rest.
+    `rare` itself is batched: it maps leaves [K, ...] to leaves [K, ...], and may not close over traced values.
+    """
+
+    @custom_vmap
+    def flat(pred: Array, x: X, default: Y) -> Y:
+        return _patch(rare, pred, x, default)
+
+    @flat.def_vmap
+    def _rule(size: int, batched, pred, x, default):  # noqa: ANN001, ANN202
+        pred, x, default = jax.tree.map(
+            lambda leaf, b: leaf if b else jnp.broadcast_to(leaf, (size, *leaf.shape)),
+            (pred, x, default),
+            tuple(batched),
+        )
+        count = pred.shape[1]
+        merge = lambda leaf: leaf.reshape(size * count, *leaf.shape[2:])
+        split = lambda leaf: leaf.reshape(size, count, *leaf.shape[1:])
+        out = jax.tree.map(split, flat(*jax.tree.map(merge, (pred, x, default))))
+        return out, jax.tree.map(lambda _: True, out)
+
+    out = flat(*jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (pred, x, default)))
+    return jax.tree.map(lambda leaf: leaf[0], out)
+
+
+def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y) -> Y:
+    """The batched form: pred [N], leaves of x and default [N, ...]."""
+    n = pred.shape[0]
+    chunk = min(n, max(SMALLEST, -(-n // CHUNKS)))
+    padded = -(-n // chunk) * chunk
+    worlds = jnp.nonzero(pred, size=padded, fill_value=n)[0]  # the worlds that need it, then n as "none"
+    count = jnp.sum(pred)
+
+    def more(carry: tuple[Array, Y]) -> Array:
+        return carry[0] < count
+
+    def one_chunk(carry: tuple[Array, Y]) -> tuple[Array, Y]:
+        start, out = carry
+        ids = jax.lax.dynamic_slice(worlds, (start,), (chunk,))
+        picked = jax.tree.map(lambda leaf: leaf[jnp.minimum(ids, n - 1)], x)
+        put = lambda leaf, new: leaf.at[ids].set(new, mode="drop")
+        return start + chunk, jax.tree.map(put, out, rare(picked))
+
+    return jax.lax.while_loop(more, one_chunk, (jnp.zeros((), worlds.dtype), default))[1]

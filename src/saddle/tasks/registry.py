@@ -1,0 +1,40 @@
+"""Tasks by name."""
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from saddle.errors import SaddleError
+from saddle.tasks.point.button import Button
+from saddle.tasks.point.circle import Circle
+from saddle.tasks.point.goal import Goal
+from saddle.tasks.point.push import Push
+from saddle.tasks.task import Task
+
+_TASKS: dict[str, Callable[..., Task]] = {
+    "SafetyPointCircle1-v0": Circle,
+    "SafetyPointGoal1-v0": Goal,
+    "SafetyPointButton1-v0": Button,
+    "SafetyPointPush1-v0": Push,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Every task's name, in the study's order."""
+    return tuple(_TASKS)
+
+
+def make(name: str, **options: Any) -> Task:
+    """The task of that name. Options are the task's own fields; an unknown name says which one is nearest."""
+    if name not in _TASKS:
+        raise SaddleError(f"unknown task {name!r}{_nearest(name)}; 'saddle tasks' lists them all")
+    try:
+        return _TASKS[name](**options)
+    except TypeError as error:
+        raise SaddleError(f"{name} does not take these options: {', '.join(options)} ({error})") from None
+
+
+def _nearest(name: str) -> str:
+    lower = {known.lower(): known for known in _TASKS}
+    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.4)
+    return f"; did you mean {lower[close[0]]!r}?" if close else ""
