@@ -1,0 +1,115 @@
+"""From a State to what is to be drawn: poses by kind, in plain NumPy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from saddle.errors import SaddleError
+from saddle.tasks import State, TaskSpec
+
+ARENA = 1.5  # m, things are placed in [-ARENA, ARENA]^2
+SENSORS = 12  # entries of the observation before the lidars
+BINS = 16
+ROOM, CLEAR = 0.35, 0.5  # m, kept around the arena, and around the ways of what moves
+
+# The lidars in the order of the observation, each named after the kind that it sees.
+LIDARS = {
+    "SafetyPointCircle1-v0": ("circle",),
+    "SafetyPointGoal1-v0": ("goal", "hazard", "vase"),
+    "SafetyPointButton1-v0": ("button", "goal", "hazard", "gremlin"),
+    "SafetyPointPush1-v0": ("goal", "hazard", "pillar", "box"),
+}
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One episode as it was played. states[0] is the world at reset, states[t] after step t; leaves are NumPy."""
+
+    spec: TaskSpec
+    policy: str
+    seed: int
+    states: Sequence[State]
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """[T + 1, 2]: the robot's way."""
+        return np.array([state.agent[:2] for state in self.states])  # type: ignore[attr-defined]
+
+    @cached_property
+    def view(self) -> tuple[float, float, float]:
+        """Centre x, y and half-width of the square that shows the arena and the ways of robot, vase and box."""
+        movers = [kind for kind in ("robot", "vase", "box") if kind in poses(self.states[0])]
+        ways = np.array([poses(state)[kind][0, :2] for state in self.states for kind in movers])
+        edge = ARENA + ROOM
+        low, high = np.minimum(ways.min(axis=0) - CLEAR, -edge), np.maximum(ways.max(axis=0) + CLEAR, edge)
+        x, y = (low + high) / 2
+        return float(x), float(y), float((high - low).max() / 2)
+
+    @cached_property
+    def rewards(self) -> np.ndarray:
+        """[T + 1], 0 at reset."""
+        return np.array([float(state.reward) for state in self.states])
+
+    @cached_property
+    def costs(self) -> np.ndarray:
+        """[T + 1], summed over the constraints, 0 at reset."""
+        return np.array([float(np.sum(state.cost)) for state in self.states])
+
+    @cached_property
+    def goals(self) -> np.ndarray | None:
+        """[T + 1] bool: the steps that reached a goal; None for a task without goals."""
+        if not hasattr(self.states[0], "goal_met"):
+            return None
+        return np.array([bool(state.goal_met) for state in self.states])  # type: ignore[attr-defined]
+
+
+def check_drawable(task: str) -> None:
+    """Only the point robot's worlds can be seen from above."""
+    if task not in LIDARS:
+        raise SaddleError(f"{task} cannot be drawn from above; these can: {', '.join(LIDARS)}")
+
+
+def yaw(quaternion: np.ndarray) -> np.ndarray:
+    """Heading of a body, seen from above. quaternion [..., 4] as w, x, y, z."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def poses(state: Any) -> dict[str, np.ndarray]:
+    """Kind -> [n, 3]: x, y, yaw of every such thing in the world, by the fields that the state has."""
+    robot = state.agent[None, :3]
+    found = {"robot": robot, "nose": robot, "alarm": robot[: int(np.sum(state.cost) > 0)]}
+    if hasattr(state, "hazards"):
+        found["wide hazard" if hasattr(state, "box") else "hazard"] = _standing(state.hazards)
+    if hasattr(state, "goal"):
+        found["goal"] = _standing(state.goal[None])
+    if hasattr(state, "buttons"):
+        is_goal = np.arange(len(state.buttons)) == state.goal_button
+        found["goal button"] = found["ring"] = _standing(state.buttons[is_goal])
+        found["button"] = _standing(state.buttons[~is_goal])
+        found["orbit"] = state.anchors
+        found["gremlin"] = _free(state.gremlins)
+    if hasattr(state, "vase"):
+        found["vase"] = _free(state.vase[None])
+    if hasattr(state, "box"):
+        found["box"] = found["post"] = _free(state.box[None])
+        found["pillar"] = _standing(state.pillar[None])
+    return found
+
+
+def lidar(state: State) -> np.ndarray:
+    """[groups, 16] readings in [0, 1]."""
+    return np.asarray(state.obs)[SENSORS:].reshape(-1, BINS)
+
+
+def _standing(xy: np.ndarray) -> np.ndarray:
+    """[n, 2] -> [n, 3]: things without a heading."""
+    return np.concatenate([xy, np.zeros((len(xy), 1))], axis=1)
+
+
+def _free(bodies: np.ndarray) -> np.ndarray:
+    """[n, 13] -> [n, 3]: free bodies seen from above."""
+    return np.concatenate([bodies[:, :2], yaw(bodies[:, 3:7])[:, None]], axis=1)

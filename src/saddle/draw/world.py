@@ -1,0 +1,183 @@
+"""A world as matplotlib artists: a still floor, and things that move with the state."""
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch, Polygon, Rectangle
+from matplotlib.path import Path
+from matplotlib.transforms import Affine2D
+from PIL import Image
+
+from saddle.draw import looks, scene
+from saddle.draw.looks import LOOKS
+from saddle.tasks import State
+from saddle.tasks.point.circle import BOUNDARY, RADIUS
+
+LIDAR_RADIUS, LIDAR_STEP, LIDAR_WIDTH = 0.24, 0.07, 0.055  # m, of the rings of bins
+FAR = 1e3  # m, farther than any view reaches
+NOTHING = Path(np.zeros((0, 2)))
+
+
+class World:
+    """Everything in the world that a state can move, in the order of painting."""
+
+    def __init__(self, ax: Axes, task: str, lidar: bool = False, animated: bool = False) -> None:
+        self._patches = {}
+        for order, (kind, look) in enumerate(LOOKS.items()):
+            patch = PathPatch(
+                NOTHING,
+                facecolor=to_rgba(*look.face),
+                edgecolor=to_rgba(*look.edge),
+                linewidth=look.width,
+                linestyle=look.dashes,
+                zorder=30 + order if kind in ("alarm", "nose", "robot") else 2 + order / 20,
+                animated=animated,
+            )
+            self._patches[kind] = ax.add_patch(patch)
+        self._rings = _lidar_rings(ax, task, animated) if lidar else None
+        self._to_data = ax.transData
+
+    @property
+    def below(self) -> list[Artist]:
+        """What lies under the trail."""
+        return [patch for patch in self._patches.values() if patch.get_zorder() < 10]
+
+    @property
+    def above(self) -> list[Artist]:
+        """What lies over the trail: the robot and its lidar."""
+        rings = [self._rings] if self._rings else []
+        return [*rings, *(patch for patch in self._patches.values() if patch.get_zorder() >= 10)]
+
+    def update(self, state: State) -> None:
+        """Move everything to where the state has it."""
+        there = scene.poses(state)
+        for kind, patch in self._patches.items():
+            patch.set_path(placed(LOOKS[kind].outline, there[kind]) if kind in there else NOTHING)
+        if self._rings:
+            x, y, heading = there["robot"][0]
+            self._rings.set_transform(Affine2D().rotate(heading).translate(x, y) + self._to_data)
+            self._rings.set_alpha(list(0.07 + 0.93 * scene.lidar(state).ravel()))
+
+
+def placed(outline: Path, poses: np.ndarray) -> Path:
+    """One path with a copy of the outline at every pose [n, 3]."""
+    if not len(poses):
+        return NOTHING
+    return Path.make_compound_path(*(Affine2D().rotate(a).translate(x, y).transform_path(outline) for x, y, a in poses))
+
+
+def floor(ax: Axes, task: str, view: tuple[float, float, float]) -> None:
+    """What never moves: the ground, a grid of metres, the arena or the circle and its boundary."""
+    show(ax, view)
+    ax.set_aspect("equal")
+    ax.set(xticks=[], yticks=[], facecolor=looks.OUTSIDE)
+    for spine in ax.spines.values():
+        spine.set(color=looks.GRID, linewidth=1.0)
+    lines = np.arange(-40, 41)
+    grid = {"color": looks.GRID, "linewidth": 0.7, "zorder": 1}
+    if task == "SafetyPointCircle1-v0":
+        _circle(ax)
+    else:
+        side = 2 * scene.ARENA
+        ax.add_patch(Rectangle((-scene.ARENA, -scene.ARENA), side, side, fc=looks.FLOOR, ec="none", zorder=0))
+    ax.vlines(lines, -FAR, FAR, **grid)
+    ax.hlines(lines, -FAR, FAR, **grid)
+    show(ax, view)
+
+
+def show(ax: Axes, view: tuple[float, float, float]) -> None:
+    """Look at a square: centre x, y and half-width; a wider or taller picture shows more."""
+    x, y, half = view
+    box = ax.get_window_extent()
+    wide, tall = box.width / min(box.width, box.height), box.height / min(box.width, box.height)
+    ax.set(xlim=(x - half * wide, x + half * wide), ylim=(y - half * tall, y + half * tall))
+
+
+def _circle(ax: Axes) -> None:
+    """The strip that is free, the land beyond that costs, and the circle to follow with its direction."""
+    ax.set_facecolor(looks.FLOOR)
+    for side in (-1, 1):
+        ax.add_patch(
+            Rectangle((side * BOUNDARY, -FAR), side * FAR, 2 * FAR, fc=to_rgba(looks.COST, 0.13), ec="none", zorder=0)
+        )
+        ax.axvline(side * BOUNDARY, color=looks.COST, lw=1.6, zorder=1.5)
+    ax.add_patch(PathPatch(looks.disc(RADIUS), fc="none", ec=looks.GOAL, lw=1.8, ls=(0, (5, 3)), zorder=1.6))
+    head = np.array([[0.11, 0], [-0.07, 0.075], [-0.03, 0], [-0.07, -0.075]])
+    for angle in np.pi * np.array([0.5, 1.5]):
+        onto = Affine2D().rotate(angle + np.pi / 2).translate(RADIUS * np.cos(angle), RADIUS * np.sin(angle))
+        ax.add_patch(Polygon(onto.transform(head), fc=looks.GOAL, ec="none", zorder=1.7))
+
+
+def _lidar_rings(ax: Axes, task: str, animated: bool) -> PolyCollection:
+    """One ring of 16 bins per lidar around the robot, in the colour of what it sees."""
+    groups = scene.LIDARS[task]
+    wedges, colours = [], []
+    for ring, kind in enumerate(groups):
+        inner = LIDAR_RADIUS + ring * LIDAR_STEP
+        for k in range(scene.BINS):
+            angle = 2 * np.pi * np.linspace(k + 0.04, k + 0.96, 6) / scene.BINS
+            arc = np.column_stack([np.cos(angle), np.sin(angle)])
+            wedges.append(np.concatenate([inner * arc, (inner + LIDAR_WIDTH) * arc[::-1]]))
+            colours.append(looks.LIDARS[kind])
+    rings = PolyCollection(wedges, facecolors=colours, edgecolors="none", zorder=25, animated=animated)
+    ax.add_collection(rings, autolim=False)
+    return rings
+
+
+class Stage:
+    """Frames of one figure: what stands still is painted once, only the moving artists again and again."""
+
+    def __init__(self, figure: Figure) -> None:
+        self.figure = figure
+        self._canvas = FigureCanvasAgg(figure)
+        self._still = None
+
+    def forget(self) -> None:
+        """The still part has changed."""
+        self._still = None
+
+    def shoot(self, moving: list[Artist]) -> np.ndarray:
+        """The figure with the moving artists painted in their order, [height, width, 3] uint8."""
+        if self._still is None:
+            self._canvas.draw()
+            self._still = self._canvas.copy_from_bbox(self.figure.bbox)
+        self._canvas.restore_region(self._still)
+        renderer = self._canvas.get_renderer()
+        for artist in moving:
+            artist.draw(renderer)
+        width, height = self._canvas.get_width_height()
+        # Pillow drops the alpha channel many times faster than a strided copy does.
+        return np.array(
+            Image.frombuffer("RGBA", (width, height), np.asarray(self._canvas.buffer_rgba())).convert("RGB")
+        )
+
+
+class Canvas:
+    """Frames of a world alone, as Gymnasium's rgb_array wants them. The view grows when the robot leaves it."""
+
+    def __init__(self, task: str, size: tuple[int, int] = (400, 400)) -> None:
+        """task: its name; size: width and height in pixels."""
+        scene.check_drawable(task)
+        figure = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100)
+        self._ax = figure.add_axes((0, 0, 1, 1))
+        self._stage = Stage(figure)
+        self._half = scene.ARENA + scene.ROOM
+        floor(self._ax, task, (0.0, 0.0, self._half))
+        self._world = World(self._ax, task, animated=True)
+
+    def frame(self, state: State) -> np.ndarray:
+        """[height, width, 3] uint8."""
+        needed = float(np.abs(state.agent[:2]).max()) + 0.2  # type: ignore[attr-defined]
+        half = scene.ARENA + scene.ROOM
+        while half < needed:
+            half *= 1.25
+        if half != self._half:
+            self._half = half
+            show(self._ax, (0.0, 0.0, half))
+            self._stage.forget()
+        self._world.update(state)
+        return self._stage.shoot([*self._world.below, *self._world.above])

@@ -1,0 +1,61 @@
+"""Saddle's tasks as Gymnasium environments, by the names `saddle/SafetyPointGoal1-v0` and so on.
+
+    import gymnasium
+    import saddle
+
+    env = gymnasium.make("saddle/SafetyPointGoal1-v0", render_mode="rgb_array")
+    worlds = gymnasium.make_vec("saddle/SafetyPointGoal1-v0", num_envs=64)
+
+Both return Gymnasium's five values with the cost in `info["cost"]`. `make_safe` and `make_safe_vec` return
+Safety-Gymnasium's six: observation, reward, cost, terminated, truncated, info.
+
+Importing this module registers the names and no more: JAX is imported when an environment is made.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+if TYPE_CHECKING:
+    from saddle.gym.env import SafeEnv
+    from saddle.gym.vector import SafeVectorEnv
+
+__all__ = ["EPISODE_LENGTHS", "make_safe", "make_safe_vec", "register"]
+
+# Written out because asking the tasks would import JAX.
+EPISODE_LENGTHS = {
+    "SafetyPointCircle1-v0": 500,
+    "SafetyPointGoal1-v0": 1000,
+    "SafetyPointButton1-v0": 1000,
+    "SafetyPointPush1-v0": 1000,
+}
+
+
+def register() -> None:
+    """Tell Gymnasium about every task. Done once, on import."""
+    for name, length in EPISODE_LENGTHS.items():
+        if f"saddle/{name}" not in gymnasium.registry:
+            gymnasium.register(
+                id=f"saddle/{name}",
+                entry_point="saddle.gym.env:TaskEnv",
+                vector_entry_point="saddle.gym.vector:TaskVectorEnv",
+                max_episode_steps=length,
+                kwargs={"task": name},
+            )
+
+
+def make_safe(task: str, **options: Any) -> "SafeEnv":
+    """The task in Safety-Gymnasium's form: `step` returns six values. Options are those of `saddle.gym.env.TaskEnv`."""
+    from saddle.gym.env import SafeEnv
+
+    return SafeEnv(task, **options)
+
+
+def make_safe_vec(task: str, num_envs: int = 1, **options: Any) -> "SafeVectorEnv":
+    """Many worlds in Safety-Gymnasium's form. Options are those of `saddle.gym.vector.TaskVectorEnv`."""
+    from saddle.gym.vector import SafeVectorEnv
+
+    return SafeVectorEnv(task, num_envs, **options)
+
+
+register()
