@@ -1,0 +1,81 @@
+"""The yardstick: MuJoCo C stepping the same worlds on one core, ten substeps per env step."""
+
+import contextlib
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+
+from saddle.tasks import State, Task
+from saddle.tasks.point import body, mjcf
+
+mujoco: Any = None  # its compiled part has no types, and it may be missing
+with contextlib.suppress(ImportError):
+    import mujoco
+
+LAYOUTS = 4  # worlds to average over; each is stepped for a share of the time
+ORBIT = 0.35  # m, radius of the gremlins' targets
+HEIGHT = 0.1  # m, of these targets
+
+
+def available() -> bool:
+    """Is MuJoCo installed?"""
+    return mujoco is not None
+
+
+def version() -> str | None:
+    """MuJoCo's version, if it is installed."""
+    return mujoco.__version__ if mujoco else None
+
+
+def steps_per_second(task: Task, state: State, seconds: float) -> float:
+    """Env steps per second of one core under random actions: the median over the first worlds of a fresh state."""
+    worlds = range(min(LAYOUTS, len(state.steps)))
+    models = [mujoco.MjModel.from_xml_string(_xml(task, state, world)) for world in worlds]
+    return statistics.median(_rate(model, task.spec.episode_length, seconds / len(models)) for model in models)
+
+
+def _rate(model: Any, episode: int, seconds: float) -> float:
+    data = mujoco.MjData(model)
+    advance = _advance_with_mocaps if model.nmocap else _advance
+    actions = np.random.default_rng(0).uniform(-1, 1, (episode, model.nu))
+    advance(model, data)  # the first step touches every page
+    start, done = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        if done % episode == 0:
+            mujoco.mj_resetData(model, data)
+        data.ctrl[:] = actions[done % episode]
+        advance(model, data)
+        done += 1
+    return done / (time.perf_counter() - start)
+
+
+def _advance(model: Any, data: Any) -> None:
+    mujoco.mj_step(model, data, body.SUBSTEPS)
+
+
+def _advance_with_mocaps(model: Any, data: Any) -> None:
+    """The gremlins' targets move before every substep."""
+    for _ in range(body.SUBSTEPS):
+        data.mocap_pos[:] = (ORBIT * np.sin(data.time), ORBIT * np.cos(data.time), HEIGHT)
+        mujoco.mj_step(model, data)
+
+
+def _xml(task: Task, state: State, world: int) -> str:
+    """One world of a fresh state as MJCF."""
+    get = lambda name: np.asarray(getattr(state, name)[world], np.float64)
+    agent = get("agent")[:3].tolist()
+    name = task.spec.name
+    if "Circle" in name:
+        return mjcf.circle(agent)
+    if "Goal" in name:
+        return mjcf.goal(agent, _pose(get("vase")))
+    if "Button" in name:
+        return mjcf.button(agent, get("buttons"), get("anchors"))
+    return mjcf.push(agent, get("pillar").tolist(), _pose(get("box")))
+
+
+def _pose(upright: np.ndarray) -> tuple[float, float, float]:
+    """x, y and yaw of a free body [13] that stands upright."""
+    return float(upright[0]), float(upright[1]), float(2 * np.arctan2(upright[6], upright[3]))

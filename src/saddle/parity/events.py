@@ -1,0 +1,131 @@
+"""Agreement of everything that is yes or no: cost, its parts, successes, timers, ends, contact flags.
+
+A disagreement is forgiven only where the distance that decides the event is within AT_THRESHOLD of its threshold.
+These distances are computed here from the reference's final state, independently of the tasks.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from saddle.parity import inject, regimes
+from saddle.parity.compare import Outcome
+from saddle.parity.golden import Golden
+from saddle.parity.tolerances import AT_THRESHOLD, BUTTON, CIRCLE, CONTACT_AGREEMENT, GOAL, PUSH, SWITCHING
+
+_HAZARD = {GOAL: 0.2, BUTTON: 0.2, PUSH: 0.3}  # m, radius
+_BOUNDARY = 1.125  # m
+_GOAL_RADIUS, _GOAL_HEIGHT = 0.3, 0.16  # m
+_SPHERE, _ARROW, _ARROW_HALF = 0.1, 0.1, 0.05  # m: radius; offset and half-extent of the arrow
+_BUTTON_RADIUS, _PILLAR_RADIUS = 0.1, 0.2  # m
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many rows agree. `at_threshold` of the others are decided by less than AT_THRESHOLD."""
+
+    regime: str
+    event: str
+    rows: int
+    agree: int
+    at_threshold: int
+    required: float  # share of the rows that must agree or be decided at the threshold
+
+    @property
+    def passed(self) -> bool:
+        """Enough rows agree."""
+        return self.agree + self.at_threshold >= self.required * self.rows
+
+
+def clearances(golden: Golden, after: bool) -> np.ndarray:
+    """[N, K] signed distance of the robot's surface to each button or pillar; K = 0 where the task has none."""
+    for name, radius in (("ep_buttons", _BUTTON_RADIUS), ("ep_pillar", _PILLAR_RADIUS)):
+        if name in golden.arrays:
+            return _to_discs(inject.agents(golden, after), golden.episode(name), radius)
+    return np.zeros((golden.rows, 0))
+
+
+def switching(golden: Golden) -> np.ndarray:
+    """[N] rows in which a contact with a static object begins or ends within SWITCHING of the step's ends."""
+    gaps = np.concatenate([clearances(golden, after) for after in (False, True)], axis=1)
+    return np.any(np.abs(gaps) < SWITCHING, axis=1)
+
+
+def agreements(golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slack: float) -> list[Agreement]:
+    """Every event over all rows; what a gremlin's contact decides apart for the rows that touch one.
+
+    slack: how far a reward may be off where the motion is exact.
+    """
+    by_gremlin = {"gremlin": CONTACT_AGREEMENT, "no gremlin": 1.0}
+    masks = regimes.masks(golden)
+    found = []
+    for event, (agree, distance) in _compared(golden, out, errors, slack).items():
+        near = ~agree & (distance <= AT_THRESHOLD)
+        split = by_gremlin if golden.task == BUTTON and event in ("cost", "cost_gremlins") else {"all": 1.0}
+        for regime, share in split.items():
+            rows = masks[regime]
+            counts = (int(which.sum()) for which in (rows, agree & rows, near & rows))
+            found.append(Agreement(regime, event, *counts, required=share))
+    return [agreement for agreement in found if agreement.rows]
+
+
+def _compared(
+    golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slack: float
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Event -> which rows agree, and how far each is decided from its threshold."""
+    margin = _margins(golden)
+    found = {
+        "reward": (_reward_agrees(golden, out, errors, slack), margin["goal"]),
+        "cost": (out.cost == golden["cost"], margin["cost"]),
+        "goal_met": (out.goal_met == golden["goal_met"], margin["goal"]),
+        "terminated": (out.terminated == golden["terminated"], margin["never"]),
+        "truncated": (out.truncated == golden["truncated"], margin["never"]),
+    }
+    if golden.task == BUTTON:
+        found["timer"] = (out.timer == golden["timer2"], margin["goal"])
+    for name in ("hazards", "gremlins", "buttons", "out_of_boundary"):
+        if (entry := f"cost_{name}") in out.info:
+            found[entry] = ((out.info[entry] > 0) == (golden[entry] > 0), margin[name])
+    return found
+
+
+def _reward_agrees(golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slack: float) -> np.ndarray:
+    """A reward is a difference of distances (a speed in Circle): it may be off by what the motion is off."""
+    motion = 2 * errors["pose"] + errors["linear velocity"] + 2 * errors.get("body position", 0)
+    return np.abs(out.reward - golden["reward"]) <= slack + motion
+
+
+def _margins(golden: Golden) -> dict[str, np.ndarray]:
+    """Event -> [N] distance of what decides it from its threshold, in the reference's final state."""
+    agent = inject.agents(golden, after=True)
+    never = np.full(golden.rows, np.inf)
+    names = ("hazards", "gremlins", "buttons", "out_of_boundary", "goal", "never")
+    margin: dict[str, np.ndarray] = dict.fromkeys(names, never)
+    if golden.task == CIRCLE:
+        margin["out_of_boundary"] = np.abs(np.abs(agent[:, 0]) - _BOUNDARY)
+    else:
+        hazards = np.linalg.norm(golden.episode("ep_hazards") - agent[:, None, :2], axis=-1)
+        margin["hazards"] = np.abs(hazards - _HAZARD[golden.task]).min(axis=1)
+    if golden.task == GOAL:
+        margin["goal"] = np.abs(np.linalg.norm(golden["goal"] - agent[:, :2], axis=-1) - _GOAL_RADIUS)
+    if golden.task == PUSH:
+        box = inject.bodies(golden, after=True)[:, 0, :3]
+        goal = np.concatenate([golden["goal"], np.full((golden.rows, 1), _GOAL_HEIGHT)], axis=1)
+        margin["goal"] = np.abs(np.linalg.norm(box - goal, axis=-1) - _GOAL_RADIUS)
+    if golden.task == BUTTON:
+        gaps = np.abs(clearances(golden, after=True))
+        chosen = np.arange(gaps.shape[1]) == golden["goal_button"][:, None]
+        margin["goal"] = np.where(chosen, gaps, np.inf).min(axis=1)
+        margin["buttons"] = np.where(chosen, np.inf, gaps).min(axis=1)
+    margin["cost"] = np.minimum.reduce([margin[name] for name in ("hazards", "buttons", "out_of_boundary")])
+    return margin
+
+
+def _to_discs(agent: np.ndarray, centres: np.ndarray, radius: float) -> np.ndarray:
+    """[N, K] distance of sphere or arrow, whichever is nearer, to discs at centres [N, K, 2]."""
+    offset = centres - agent[:, None, :2]
+    c, s = np.cos(agent[:, 2:3]), np.sin(agent[:, 2:3])
+    ahead, left = c * offset[..., 0] + s * offset[..., 1], c * offset[..., 1] - s * offset[..., 0]
+    sphere = np.hypot(ahead, left) - _SPHERE
+    arrow = np.hypot(*(np.maximum(np.abs(d) - _ARROW_HALF, 0) for d in (ahead - _ARROW, left)))
+    return np.minimum(sphere, arrow) - radius

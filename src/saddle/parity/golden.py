@@ -1,0 +1,139 @@
+"""Reference transitions on disk: one `<task>.npz` per task, one row per env step of the reference.
+
+A row stands alone: the complete state and the action before the step, and everything the reference returned. Which
+rows a file holds, how many, and of how many episodes is its own affair; only names and shapes are fixed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from saddle.errors import SaddleError
+from saddle.tasks import make
+
+# Trailing shape per episode-array of a task; the first axis is the episode.
+_EPISODE: dict[str, dict[str, tuple[int, ...]]] = {
+    "SafetyPointCircle1-v0": {},
+    "SafetyPointGoal1-v0": {"ep_hazards": (8, 2)},
+    "SafetyPointButton1-v0": {"ep_hazards": (4, 2), "ep_buttons": (4, 2), "ep_gremlins": (4, 3)},
+    "SafetyPointPush1-v0": {"ep_hazards": (2, 2), "ep_pillar": (1, 2)},
+}
+_BODIES = dict(zip(_EPISODE, (0, 1, 4, 1), strict=True))  # free bodies besides the robot
+_OBS = dict(zip(_EPISODE, (28, 60, 76, 76), strict=True))
+_INTEGERS = ("ep", "step", "timer", "timer2", "goal_button", "goal_button2", "contact_end", "contact_any")
+_FLAGS = ("terminated", "truncated", "goal_met")
+_REALS = ("time", "last_goal", "last_box", "last_box_goal", "reward", "cost")
+_COSTS = ("cost_hazards", "cost_gremlins", "cost_buttons", "cost_out_of_boundary")
+_SCALARS = _INTEGERS + _FLAGS + _REALS + _COSTS
+_BUTTONS = 4
+
+
+@dataclass(frozen=True)
+class Golden:
+    """The rows of one task: arrays [N, ...], and per-episode arrays [E, ...] named `ep_*`, indexed by `ep`."""
+
+    task: str
+    path: Path
+    arrays: Mapping[str, np.ndarray]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+    @property
+    def rows(self) -> int:
+        """Env steps recorded."""
+        return len(self["ep"])
+
+    @property
+    def bodies(self) -> int:
+        """Free bodies besides the robot."""
+        return _BODIES[self.task]
+
+    def episode(self, name: str) -> np.ndarray:
+        """A per-episode array, repeated for each row: [N, ...]."""
+        return self[name][self["ep"]]
+
+
+def load(directory: Path | None, tasks: tuple[str, ...] = ()) -> list[Golden]:
+    """The rows of these tasks (of every task that has a file, if none are named), checked."""
+    directory = default_directory() if directory is None else directory
+    if not directory.is_dir():
+        raise SaddleError(f"{directory} is not a directory; --golden takes a folder of <task>.npz files")
+    for task in tasks:
+        make(task)  # an unknown name is answered with the nearest one
+        if task not in _EPISODE:
+            raise SaddleError(f"{task} has no parity check; there is one for {', '.join(_EPISODE)}")
+    paths = {task: directory / f"{task}.npz" for task in tasks or _EPISODE}
+    missing = [path for path in paths.values() if not path.is_file()]
+    if tasks and missing:
+        raise SaddleError(f"{missing[0]} does not exist; --task {missing[0].stem} needs that file")
+    if len(missing) == len(paths):
+        raise SaddleError(f"{directory} holds none of the expected files: {', '.join(p.name for p in missing)}")
+    return [_read(task, path) for task, path in paths.items() if path.is_file()]
+
+
+def default_directory() -> Path:
+    """tests/data/golden of a source checkout."""
+    path = Path(__file__).parents[3] / "tests" / "data" / "golden"
+    if not path.is_dir():
+        raise SaddleError("no reference transitions beside this installation; pass their folder with --golden DIR")
+    return path
+
+
+def _read(task: str, path: Path) -> Golden:
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except Exception as error:  # a damaged archive raises whatever its first damaged layer does
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SaddleError(f"{path} cannot be read as an .npz of plain arrays ({reason})") from None
+    golden = Golden(task, path, arrays)
+    _check_shapes(golden)
+    _check_values(golden)
+    return golden
+
+
+def _expected(task: str) -> dict[str, tuple[int, ...]]:
+    """Trailing shape of every per-row array that is used."""
+    bodies = _BODIES[task]
+    pose, velocity = (3 + 7 * bodies,), (3 + 6 * bodies,)
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SCALARS, ())
+    shapes |= {"qpos": pose, "qvel": velocity, "qpos2": pose, "qvel2": velocity, "obs2": (_OBS[task],)}
+    return shapes | dict.fromkeys(("goal", "goal2", "action"), (2,))
+
+
+def _check_shapes(golden: Golden) -> None:
+    rows = golden.arrays["ep"].size if "ep" in golden.arrays else 0
+    episodes = len(golden.arrays["ep_agent"]) if np.ndim(golden.arrays.get("ep_agent", 0)) else 0
+    wanted = {name: (rows, *shape) for name, shape in _expected(golden.task).items()}
+    wanted |= {name: (episodes, *shape) for name, shape in {"ep_agent": (3,), **_EPISODE[golden.task]}.items()}
+    for name, shape in wanted.items():
+        array = golden.arrays.get(name)
+        if array is None:
+            raise SaddleError(f"{golden.path} has no array {name!r}: not reference transitions of {golden.task}")
+        if array.shape != shape or array.dtype.kind not in "biuf":
+            found = f"{array.dtype} {list(array.shape)}"
+            raise SaddleError(f"{golden.path}: {name!r} is {found}, expected numbers of shape {list(shape)}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise SaddleError(f"{golden.path}: {name!r} has values that are not finite")
+    if rows == 0:
+        raise SaddleError(f"{golden.path} has no rows: nothing to compare")
+
+
+def _check_values(golden: Golden) -> None:
+    """What would otherwise fail deep inside: indices out of range and quaternions that are none."""
+    button = (0 if "ep_buttons" in golden.arrays else -1, _BUTTONS)
+    for name, (low, high) in {
+        "ep": (0, len(golden["ep_agent"])),
+        "goal_button": button,
+        "goal_button2": button,
+    }.items():
+        array = golden[name]
+        if array.dtype.kind not in "iu" or array.min() < low or array.max() >= high:
+            raise SaddleError(f"{golden.path}: {name!r} must hold integers from {low} to {high - 1}")
+    for name in ("qpos", "qpos2"):
+        norms = np.linalg.norm(golden[name][:, 3:].reshape(golden.rows, golden.bodies, 7)[..., 3:], axis=-1)
+        if (np.abs(norms - 1) > 1e-3).any():
+            raise SaddleError(f"{golden.path}: {name!r} has quaternions that are not of unit length")

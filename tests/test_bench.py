@@ -1,0 +1,85 @@
+"""The benchmark at toy size: that it measures what it says, not how fast."""
+
+import json
+import math
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from saddle.bench import engine, tasks
+from saddle.errors import SaddleError
+from saddle.tasks import make, names
+
+CIRCLE = "SafetyPointCircle1-v0"
+WORLDS = 8
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Few steps, a blink of MuJoCo."""
+    monkeypatch.setattr(tasks, "STEPS", 3)
+    monkeypatch.setattr(tasks, "REPEATS", 2)
+    monkeypatch.setattr(tasks, "SECONDS", 0.02)
+
+
+@pytest.mark.usefixtures("small")
+def test_json(capsys):
+    tasks.run((CIRCLE,), WORLDS, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    settings, (result,) = found["settings"], found["tasks"]
+    assert settings["worlds"] == WORLDS and settings["steps"] == 3 and settings["platform"] == jax.default_backend()
+    assert settings["device"] and settings["jax"] and settings["mujoco"]
+    assert result.pop("task") == CIRCLE
+    assert all(math.isfinite(value) and value > 0 for value in result.values())
+    assert result["ratio"] == pytest.approx(result["random"] / result["mujoco"])
+    assert result["ratio_scripted"] == pytest.approx(result["scripted"] / result["mujoco"])
+
+
+def test_table(monkeypatch, capsys):
+    result = tasks.Result(CIRCLE, 2e8, 123456.0, 30000.0, 6666.7, 4.1, 1.5, 170.0, None)
+    monkeypatch.setattr(tasks, "measure", lambda task, worlds: result)
+    tasks.run((CIRCLE,), WORLDS)
+    table = capsys.readouterr().out
+    for word in (CIRCLE, "8 worlds", "2e+08", "123,456", "6666.7x", "4.1x", "1.5", "170", "one core"):
+        assert word in table
+
+
+@pytest.mark.usefixtures("small")
+def test_without_mujoco_the_ratio_is_left_out(monkeypatch, capsys):
+    monkeypatch.setattr(engine, "mujoco", None)
+    result = tasks.measure(make(CIRCLE), WORLDS)
+    assert result.mujoco is result.ratio is result.ratio_scripted is None
+    assert result.random > 0
+    monkeypatch.setattr(tasks, "measure", lambda task, worlds: result)
+    tasks.run((CIRCLE,), WORLDS)
+    assert "MuJoCo is not installed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", names())
+def test_mujoco_steps_every_world(name):
+    task = make(name)
+    state = tasks.staggered(task, 2)
+    assert engine.steps_per_second(task, state, 0.02) > 0
+
+
+def test_clocks_are_spread_over_the_episode():
+    state = tasks.staggered(make(CIRCLE), 50)
+    assert jnp.array_equal(state.steps, jnp.arange(50) * 10)
+
+
+def test_state_bytes_counts_every_leaf():
+    state = tasks.staggered(make(CIRCLE), WORLDS)
+    # 28 observations, reward, cost, steps, 6 of the robot, 3 accelerations, a key of 2 words; and two flags of a byte
+    assert tasks.state_bytes(state) == WORLDS * (4 * (28 + 1 + 1 + 1 + 6 + 3 + 2) + 2)
+
+
+@pytest.mark.parametrize("worlds", [0, -5])
+def test_too_few_worlds(worlds):
+    with pytest.raises(SaddleError, match=f"--worlds is {worlds}"):
+        tasks.run((CIRCLE,), worlds)
+
+
+def test_unknown_task():
+    with pytest.raises(SaddleError, match="did you mean"):
+        tasks.run(("SafetyPointCircl1-v0",), WORLDS)
