@@ -68,7 +68,7 @@ CRITERIA: tuple[Criterion, ...] = (
     Criterion((PUSH,), "pillar", "pose", _bounds((99, 1e-3))),
     Criterion((PUSH,), "pillar", "velocity", _bounds((99, 1e-2)), _bounds((50, 2e-4), (99, 3e-2))),
     Criterion((GOAL,), "vase", "velocity", _bounds((99, 1e-3)), _bounds((50, 1e-3))),
-    Criterion((GOAL,), "vase", "body position", _bounds((99, 1e-4)), _bounds((50, 2e-3))),
+    Criterion((GOAL,), "vase", "body position", _bounds((95, 1e-4)), _bounds((50, 2e-3))),
     Criterion((BUTTON,), "gremlin", "velocity", _bounds((95, 1e-2)), _bounds((50, 2e-2))),
     Criterion((BUTTON,), "not first", "body position", _BODY, ()),
     Criterion((PUSH,), "box", "velocity", _bounds((95, 2e-2)), ()),

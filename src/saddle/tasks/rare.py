@@ -15,7 +15,9 @@ from jax.custom_batching import custom_vmap
 X = TypeVar("X")
 Y = TypeVar("Y")
 
-CHUNKS = 8  # a chunk holds 1/CHUNKS of the worlds, so that one chunk is the usual case
+# Into how many chunks the worlds are cut. A CPU pays for every world of a chunk, needed or not; a GPU, for every chunk.
+CHUNKS = {"cpu": 32}
+GPU_CHUNKS = 8
 SMALLEST = 16  # below this many worlds a chunk is not worth splitting further
 
 
@@ -50,7 +52,8 @@ def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y) -> Y:
 def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y) -> Y:
     """The batched form: pred [N], leaves of x and default [N, ...]."""
     n = pred.shape[0]
-    chunk = min(n, max(SMALLEST, -(-n // CHUNKS)))
+    chunks = CHUNKS.get(jax.default_backend(), GPU_CHUNKS)
+    chunk = min(n, max(SMALLEST, -(-n // chunks)))
     padded = -(-n // chunk) * chunk
     worlds = jnp.nonzero(pred, size=padded, fill_value=n)[0]  # the worlds that need it, then n as "none"
     count = jnp.sum(pred)

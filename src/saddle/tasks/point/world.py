@@ -19,8 +19,9 @@ from saddle.tasks.point.physics.substep import Scene, Touching, World, contact_s
 from saddle.tasks.point.physics.vec import Axes, Vec
 from saddle.tasks.rare import patch_rare
 
-SMALL_REACH = 0.18  # m, no part of a vase or gremlin is farther from its centre (exactly: 0.1 * sqrt(3))
-BOX_REACH = 0.47  # m, the same for the push box with its posts (hypot(0.3, 0.3, 0.2))
+SMALL_WIDTH = 0.1  # m, half-width of a vase or gremlin
+BOX_WIDTH = 0.3  # m, half-width of the push box with its posts
+TILT = 0.04  # m, by which a tilted body may stick out beyond its outline
 BUTTON_RADIUS = 0.1
 PILLAR_RADIUS = 0.2
 BUTTON_POINT = 0.5  # share of the overlap at which the contact point with a sphere lies
@@ -36,7 +37,7 @@ GREMLIN_RISE = 0.1  # m, of the gremlins' target above their start
 def goal_step(agent: Array, vase: Array, action: Array) -> tuple[Array, Array, Array]:
     """agent [6], vase [13], action [2] -> agent, acceleration [3], vase."""
     moved, acceleration = _free(agent, action)
-    touch = _near(agent, vase, SMALL_REACH) | _awake(vase, VASE_HEIGHT)
+    touch = _near(agent, vase, SMALL_WIDTH) | _awake(vase, VASE_HEIGHT)
     return patch_rare(_goal_contacts, touch, (agent, vase, action), (moved, acceleration, vase))
 
 
@@ -44,7 +45,7 @@ def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[A
     """agent [6], pillar [2], box [13], action [2] -> agent, acceleration [3], box."""
     moved, acceleration = _free(agent, action)
     at_pillar = _gap(agent[:2], pillar) < body.REACH + PILLAR_RADIUS + _travel(agent[3:5])
-    touch = _near(agent, box, BOX_REACH) | _awake(box, BOX_HEIGHT) | at_pillar
+    touch = _near(agent, box, BOX_WIDTH) | _awake(box, BOX_HEIGHT) | at_pillar
     return patch_rare(_push_contacts, touch, (agent, pillar, box, action), (moved, acceleration, box))
 
 
@@ -82,10 +83,14 @@ def _travel(velocity: Array) -> Array:
     return body.DT * jnp.linalg.norm(velocity, axis=-1) + SLACK
 
 
-def _near(agent: Array, bodies: Array, reach: float) -> Array:
-    """Whether the robot may touch a body [13] (or bodies [B, 13]) within the step."""
-    travel = _travel(agent[3:5]) + _travel(bodies[..., 7:10])
-    return _gap(agent[:2], bodies) < body.REACH + reach + travel
+def _near(agent: Array, bodies: Array, half: float) -> Array:
+    """Whether the robot may touch a body [13] (or bodies [B, 13]) of that half-width within the step."""
+    w, z = bodies[..., 3], bodies[..., 6]
+    c, s = w * w - z * z, 2 * w * z  # of the yaw, for a body that stands upright
+    x, y = agent[0] - bodies[..., 0], agent[1] - bodies[..., 1]
+    ahead, left = jnp.abs(c * x + s * y), jnp.abs(c * y - s * x)
+    gap = jnp.hypot(jnp.maximum(ahead - half, 0), jnp.maximum(left - half, 0))
+    return gap < body.REACH + TILT + _travel(agent[3:5]) + _travel(bodies[..., 7:10])
 
 
 def _awake(free: Array, height: float) -> Array:
@@ -106,7 +111,7 @@ def _tangled(agent: Array, buttons: Array, anchors: Array, gremlins: Array) -> A
     apart = _gap(gremlins[:, None], gremlins[None]) + jnp.where(jnp.eye(4, dtype=bool), 10, 0)
     at_other = apart < 2 * flat_reach + travel[:, None] + travel[None]
     lonely = ~(turned | (tilt > QUIET) | low | jnp.any(at_button, axis=1) | jnp.any(at_other, axis=1))
-    return jnp.any(_near(agent, gremlins, flat_reach)) | ~jnp.all(lonely)
+    return jnp.any(_near(agent, gremlins, SMALL_WIDTH)) | ~jnp.all(lonely)
 
 
 def _glide(gremlins: Array, anchors: Array, time: Array) -> Array:

@@ -61,7 +61,7 @@ def box_box(first: Box, second: Box) -> Points:
     a, b = once(_spread(first, second))
     overlap, code, apart = _face_axes(a, b)
     edge_overlap, edge_code, edges_apart, normal = _edge_axes(a, b)
-    by_edge = edge_overlap < overlap * (1 - _slack(overlap.dtype))
+    by_edge = edge_overlap < overlap - _slack(overlap)
     normal, by_edge, code, edge_code = once((normal, by_edge, code, edge_code))
     face_patch, face_frame, face_normal = _face_patch(a, b, code)
     edge_patch, edge_frame = _edge_patch(a, b, edge_code, normal)
@@ -74,9 +74,9 @@ def box_box(first: Box, second: Box) -> Points:
     return Points(found, distance, point, where(by_edge, normal, face_normal)[None])
 
 
-def _slack(dtype) -> float:  # noqa: ANN001
-    """By how much an edge axis must beat the face axes: the reference's 1e-12, or float32's noise."""
-    return 1e-12 if dtype == jnp.float64 else 1e-5
+def _slack(overlap: Array) -> Array | float:
+    """By how much an edge axis must beat the face axes, m: the reference's 1e-12 of the overlap, or float32's noise."""
+    return 1e-12 * overlap if overlap.dtype == jnp.float64 else 1e-7
 
 
 class _Solid(NamedTuple):

@@ -7,6 +7,9 @@ meet the robot and the world, not each other; the Newton matrix is then a star: 
 its own, and a 3x3 system for the robot remains. Where bodies do meet each other (`pairs`), the whole matrix is solved.
 """
 
+import functools
+import operator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -264,13 +267,17 @@ def _inner(a: Unknown, b: Unknown) -> Array:
     return robot + total(_dot(a.body, b.body))
 
 
+def _less(x: Array, parts: Iterable[Array]) -> Array:
+    return functools.reduce(operator.sub, parts, x)
+
+
 def _cholesky(m: Sym6) -> Sym6:
     """Lower factor of a 6x6 matrix, with the diagonal inverted."""
     factor: Sym6 = []
     for i in range(6):
         row: list[Array] = []
         for j in range(i + 1):
-            value = m[i][j] - add_all(row[k] * (factor[j][k] if j < i else row[k]) for k in range(j))
+            value = _less(m[i][j], (row[k] * (factor[j][k] if j < i else row[k]) for k in range(j)))
             row.append(jax.lax.rsqrt(value) if i == j else value * factor[j][j])
         factor.append(row)
     return factor
@@ -279,10 +286,10 @@ def _cholesky(m: Sym6) -> Sym6:
 def _cholesky_solve(factor: Sym6, right: list[Array]) -> list[Array]:
     y: list[Array] = []
     for i in range(6):
-        y.append((right[i] - add_all(factor[i][k] * y[k] for k in range(i))) * factor[i][i])
+        y.append(_less(right[i], (factor[i][k] * y[k] for k in range(i))) * factor[i][i])
     x: list[Array] = [y[0]] * 6
     for i in reversed(range(6)):
-        x[i] = (y[i] - add_all(factor[k][i] * x[k] for k in range(i + 1, 6))) * factor[i][i]
+        x[i] = _less(y[i], (factor[k][i] * x[k] for k in range(i + 1, 6))) * factor[i][i]
     return x
 
 
