@@ -14,6 +14,7 @@ from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, contact, rigid, scenes
 from saddle.tasks.point.physics.contact import Contacts
+from saddle.tasks.point.physics.portal import Pillar
 from saddle.tasks.point.physics.rigid import Bodies
 from saddle.tasks.point.physics.substep import Scene, Touching, World, contact_step
 from saddle.tasks.point.physics.vec import Axes, Vec
@@ -23,7 +24,7 @@ SMALL_WIDTH = 0.1  # m, half-width of a vase or gremlin
 BOX_WIDTH = 0.3  # m, half-width of the push box with its posts
 TILT = 0.04  # m, by which a tilted body may stick out beyond its outline
 BUTTON_RADIUS = 0.1
-PILLAR_RADIUS = 0.2
+PILLAR_RADIUS, PILLAR_HALF_HEIGHT = 0.2, 0.5
 BUTTON_POINT = 0.5  # share of the overlap at which the contact point with a sphere lies
 SLACK = 0.005  # m, more than anything accelerates within a step
 QUIET = 1e-5  # m/s and rad/s below which a body at its resting height stays where it is
@@ -165,14 +166,13 @@ def _goal_contacts(x: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
 def _push_contacts(x: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array]:
     agent, pillar, box, action = x
     kind = scenes.PUSH_BOX
-    px, py = pillar[:, 0], pillar[:, 1]
+    at = Pillar(pillar[:, 0], pillar[:, 1], PILLAR_RADIUS, PILLAR_HALF_HEIGHT)
 
     def detect(q: Planar, bodies: Bodies, axes: Axes, _: Array) -> Touching:
         parts = scenes.push_box(bodies, axes)
         robot = scenes.robot_points(q, parts, scenes.PUSH_ROUND_SLOTS, scenes.PUSH_FLAT_SLOTS)
-        at_pillar = collide.fold(collide.cylinder_box(px, py, PILLAR_RADIUS, parts))
+        static, at_pillar = scenes.with_pillar(q, parts, at)
         fixed = [collide.fold(collide.box_floor(parts)), at_pillar]
-        static, _ = scenes.robot_with_static(q, px[None], py[None], PILLAR_RADIUS, collide.PILLAR_POINT)
         return Touching(static=static, bodies=scenes.body_contacts(robot, fixed, bodies, kind))
 
     slots = scenes.PUSH_ROUND_SLOTS + scenes.PUSH_FLAT_SLOTS

@@ -1,4 +1,4 @@
-"""Where simple shapes touch: candidate contacts of a sphere, the floor or an upright cylinder with a box."""
+"""Where simple shapes touch: candidate contacts of a sphere or the floor with a box, and what to do with candidates."""
 
 import jax.numpy as jnp
 from jax import Array
@@ -6,8 +6,6 @@ from jax import Array
 from saddle.tasks.point.physics.boxes import Box, Points
 from saddle.tasks.point.physics.once import once
 from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick_vec, stack, where
-
-PILLAR_POINT = 2 / 3  # the reference's collider puts the point of a cylinder contact this share into the overlap
 
 
 def sphere_box(center: Vec, radius: float, box: Box) -> Points:
@@ -52,25 +50,6 @@ def box_floor(box: Box) -> Points:
     zero = jnp.zeros_like(corner.z[:1])
     point = Vec(corner.x, corner.y, 0.5 * corner.z)
     return Points(corner.z <= 0, corner.z, point, Vec(zero, zero, zero + 1))
-
-
-def cylinder_box(x: Array, y: Array, radius: float, box: Box) -> Points:
-    """One contact [1, ...] of an upright cylinder with an almost upright box, at whichever end of it is deeper."""
-    ends = stack([box.center - box.axes.z * box.half[2], box.center + box.axes.z * box.half[2]])  # [2, ...]
-    level = lambda v: Vec(v.x, v.y, jnp.zeros_like(v.z))
-    gap = Vec(x - ends.x, y - ends.y, jnp.zeros_like(ends.z))
-    along, across = level(box.axes.x), level(box.axes.y)
-    clamp = lambda v, h: jnp.clip(v, -h, h)
-    nearest = along * clamp(gap.dot(along), box.half[0]) + across * clamp(gap.dot(across), box.half[1])
-    offset = nearest - gap
-    length = jnp.maximum(offset.norm(), 1e-9)
-    distance = length - radius
-    deepest = jnp.argmin(distance, axis=0)
-    normal = pick_vec(deepest, offset * (1 / length))
-    distance = jnp.min(distance, axis=0)
-    reach = radius + PILLAR_POINT * distance
-    point = Vec(x + normal.x * reach, y + normal.y * reach, pick_vec(deepest, ends).z)
-    return Points((distance <= 0)[None], distance[None], point[None], normal[None])
 
 
 def fold(points: Points) -> Points:

@@ -11,6 +11,7 @@ from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, contact, pairs
 from saddle.tasks.point.physics.boxes import Box, Points, box_box
 from saddle.tasks.point.physics.contact import Contacts
+from saddle.tasks.point.physics.portal import Pillar, pillar_contacts
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
 from saddle.tasks.point.physics.solver import Weld
 from saddle.tasks.point.physics.vec import Axes, Vec, concatenate
@@ -21,6 +22,7 @@ SMALL_HALF = (0.1, 0.1, 0.1)
 PUSH_BOX = Kind(1.28e-4, (5.333333333333334e-06, 7.253333333333334e-06), 7812.5)
 PUSH_PARTS = ((0.0, 0.0), (0.2, 0.2), (-0.2, 0.2), (0.2, -0.2), (-0.2, -0.2))  # m, cube and posts in the body
 PUSH_ROUND_SLOTS, PUSH_FLAT_SLOTS = 3, 8  # contacts kept of the push box with the robot's sphere and arrow
+PILLAR_SLOTS = 2  # parts of the push box that can be at the pillar at once
 PAIR_SLOTS = 6  # contacts kept between two boxes; at most 4 seen in the reference
 WELD_SPRING = 1 / (0.95 * 0.02 * 1.5) ** 2  # 1/s^2
 PUSH_HALVES = ((0.2, 0.2, 0.2),) + 4 * ((0.1, 0.1, 0.2),)
@@ -119,6 +121,15 @@ def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes
     center = Vec(x, y, jnp.full_like(x, HEIGHT))
     points = collide.sphere_box(center, radius, Box(bodies.position[None], axes[None], SMALL_HALF))
     return collide.fold(points)
+
+
+def with_pillar(q: Planar, parts: Box, pillar: Pillar) -> tuple[Contacts, Points]:
+    """The pillar against the robot [2, N], and against a body's parts (contact points, [PILLAR_SLOTS, B, N])."""
+    sphere, arrow = robot_shapes(q)
+    robot, others = pillar_contacts(pillar, sphere, body.RADIUS, arrow, parts, PILLAR_SLOTS)
+    twist = _column([contact.SPHERE_TWIST, contact.TWIST], robot.distance)
+    roll = _column([contact.SPHERE_ROLL, contact.ROLL], robot.distance)
+    return contact.contacts(robot, sphere, body.INVERSE_WEIGHT, twist, roll), others
 
 
 def robot_with_static(q: Planar, x: Array, y: Array, radius: float, share: float) -> tuple[Contacts, Array]:
