@@ -22,7 +22,7 @@ test: $(STAMP) ## Lint, check the format and the types, run the tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 demo: $(STAMP) ## Play the scripted policy on every task and write pictures to demo/
 	mkdir -p demo

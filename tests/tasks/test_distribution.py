@@ -22,6 +22,12 @@ EPISODES = 200  # of each policy
 MOVING_SENSORS = [0, 1, 3, 4, 8]  # accelerometer, velocimeter, gyro
 
 
+def on(*names):
+    """A parameter `name` per task; with pytest-xdist, all tests of a task go to one worker, which plays it once."""
+    mark = lambda name: pytest.mark.xdist_group(f"distribution {name}")
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=mark(name)) for name in names])
+
+
 @functools.cache
 def reference(task, policy):
     """What to compare -> [episodes, ...]."""
@@ -82,21 +88,23 @@ def lidar_groups(obs):
 
 
 @pytest.mark.parametrize("policy", ["random", "scripted"])
-@pytest.mark.parametrize("name", [GOAL, BUTTON, PUSH])
+@on(GOAL, BUTTON, PUSH)
 def test_return_cost_and_goals(name, policy):
     mine, theirs = ours(name)[policy], reference(name, policy)
     kinds = [key for key in theirs if key.startswith("cost")]
     check({key: rank(mine[key], theirs[key]) for key in ("ret", "goals", *kinds)})
 
 
-def test_circle_random():
-    mine, theirs = ours(CIRCLE)["random"], reference(CIRCLE, "random")
+@on(CIRCLE)
+def test_circle_random(name):
+    mine, theirs = ours(name)["random"], reference(name, "random")
     check({key: rank(mine[key], theirs[key]) for key in ("ret", "cost")})
 
 
-def test_circle_scripted():
+@on(CIRCLE)
+def test_circle_scripted(name):
     """Some episodes lock into a tight clockwise orbit: their share, and the others by themselves."""
-    mine, theirs = ours(CIRCLE)["scripted"], reference(CIRCLE, "scripted")
+    mine, theirs = ours(name)["scripted"], reference(name, "scripted")
     locked = [stats["ret"] < 0 for stats in (mine, theirs)]
     share = np.asarray(fisher_exact([[np.sum(some), np.sum(~some)] for some in locked]))[1]
     others = {key: rank(mine[key][~locked[0]], theirs[key][~locked[1]]) for key in ("ret", "cost")}
@@ -104,7 +112,7 @@ def test_circle_scripted():
 
 
 @pytest.mark.parametrize("policy", ["random", "scripted"])
-@pytest.mark.parametrize("name", TASKS)
+@on(*TASKS)
 def test_observations_along_the_way(name, policy):
     """Spread of each moving sensor, and the mean of each lidar."""
     mine, theirs = ours(name)[policy], reference(name, policy)
@@ -114,7 +122,7 @@ def test_observations_along_the_way(name, policy):
     check(pvalues | {f"lidar {i}": two_sample(means[0][:, i], means[1][:, i]) for i in groups})
 
 
-@pytest.mark.parametrize("name", TASKS)
+@on(*TASKS)
 def test_first_observations(name):
     """Layouts as the lidars see them: the nearest of each group, and how much of the circle each group fills."""
     policies = ("random", "scripted")
@@ -129,7 +137,7 @@ def test_first_observations(name):
     )
 
 
-@pytest.mark.parametrize("name", TASKS)
+@on(*TASKS)
 def test_first_heading_is_uniform(name):
     """By the magnetometer, which reads -(sin, cos) / 2 of the heading."""
     obs = np.concatenate([ours(name)[policy]["obs0"] for policy in ("random", "scripted")])

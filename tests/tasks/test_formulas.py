@@ -26,6 +26,12 @@ GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 CIRCLE, GOAL, BUTTON, PUSH = (f"SafetyPoint{name}1-v0" for name in ("Circle", "Goal", "Button", "Push"))
 
 
+def on(*names):
+    """A parameter `name` per task; with pytest-xdist, all tests of a task go to one worker, which compiles it once."""
+    mark = lambda name: pytest.mark.xdist_group(f"formulas {name}")
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=mark(name)) for name in names])
+
+
 @functools.cache
 def rows_of(name):
     with np.load(GOLDEN / f"{name}.npz") as file:
@@ -159,7 +165,7 @@ def check_events(name, rows, after, info, where):
         np.testing.assert_array_equal(after.button_cost_active, rows["timer"] == 0)
 
 
-@pytest.mark.parametrize("name", [CIRCLE, GOAL, BUTTON, PUSH])
+@on(CIRCLE, GOAL, BUTTON, PUSH)
 def test_float64(name):
     rows = rows_of(name)
     after, info = settled(name)
@@ -169,7 +175,7 @@ def test_float64(name):
     np.testing.assert_allclose(after.obs[:, 2:], rows["obs2"][:, 2:], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [CIRCLE, GOAL, BUTTON, PUSH])
+@on(CIRCLE, GOAL, BUTTON, PUSH)
 def test_float32(name):
     rows = rows_of(name)
     after, info = settled(name, "float32", rounded=True)
@@ -189,14 +195,14 @@ def test_float32(name):
         assert np.max(added) < 2e-6
 
 
-@pytest.mark.parametrize("name", [GOAL, PUSH])
+@on(GOAL, PUSH)
 def test_goal_moves_on_success_and_only_then(name):
     rows, (after, _) = rows_of(name), settled(name)
     np.testing.assert_array_equal(np.any(after.goal != rows["goal"], axis=1), rows["goal_met"])
     assert np.sum(rows["goal_met"]) > 50
 
 
-@pytest.mark.parametrize("name", [GOAL, BUTTON, PUSH])
+@on(GOAL, BUTTON, PUSH)
 def test_next_reward_starts_from_the_goal_on_show(name):
     after, _ = settled(name)
     if name == PUSH:
