@@ -26,7 +26,6 @@ from saddle.tasks.point.physics.vec import Vec
 
 ITERATIONS = 30  # at most; a handful is usual
 LINE_SEARCH = 8
-STALL = 1e-8  # kg m^2/s^4: below this, a decrement that does not shrink is rounding
 
 
 class Weld(NamedTuple):
@@ -68,7 +67,8 @@ class _Strains(NamedTuple):
 def solve(p: Problem, start: Unknown) -> Unknown:
     """The minimiser."""
     # In kg m^2/s^4: an acceleration error of 1e-3 m/s^2 on the lightest body, 2e-6 m/s after the substep.
-    tolerance = 1e-22 if p.yaw.dtype == jnp.float64 else 1e-11
+    # Below `stall`, a decrement that no longer shrinks is rounding.
+    tolerance, stall = (1e-22, 1e-20) if p.yaw.dtype == jnp.float64 else (1e-11, 1e-8)
 
     def unfinished(carry: tuple[Array, Unknown, Array, Array]) -> Array:
         return (carry[0] < ITERATIONS) & jnp.any(carry[3])
@@ -78,7 +78,7 @@ def solve(p: Problem, start: Unknown) -> Unknown:
         strains = once(_strains(p, z))
         gradient, direction = _newton(p, z, strains)
         decrement = -_inner(gradient, direction)
-        stalled = (decrement > 0.25 * before) & (decrement < STALL)
+        stalled = (decrement > 0.25 * before) & (decrement < stall)
         return count + 1, _line_search(p, z, direction, strains), decrement, (decrement > tolerance) & ~stalled
 
     everyone = jnp.ones(p.yaw.shape, bool)
