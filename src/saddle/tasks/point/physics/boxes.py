@@ -16,7 +16,6 @@ from saddle.tasks.point.physics.vec import Axes, Vec, pick, pick_vec, stack, whe
 
 FACE_RISE = 0.5  # against a face the reference's engine reports half the depth as the distance
 TINY = 1e-15  # slopes below this are degenerate, as in the reference's engine
-CANDIDATES = 24
 
 
 class Box(NamedTuple):

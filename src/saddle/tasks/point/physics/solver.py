@@ -115,7 +115,7 @@ def _relative(p: Problem, c: Contacts, z: Unknown) -> Motion:
 
 def _newton(p: Problem, z: Unknown, strains: _Strains) -> tuple[Unknown, Unknown]:
     """Gradient at z and the Newton direction."""
-    g_robot = _robot_product(p.yaw, _minus(z.robot, p.robot0))
+    g_robot = robot_force(p.yaw, _minus(z.robot, p.robot0))
     h_robot = robot_mass(p.yaw)
     if p.static:
         push, hold = _terms(p.static, strains.static)
@@ -186,7 +186,7 @@ def robot_columns(arm: Vec, coupling: Sym6) -> list[list[Array]]:
 def _line_search(p: Problem, z: Unknown, d: Unknown, s: _Strains) -> Unknown:
     """Exact minimisation along d: the slope is increasing and piecewise linear in the step."""
     ds = once(_strains(p, d, offset=False))
-    robot = _robot_product(p.yaw, d.robot)
+    robot = robot_force(p.yaw, d.robot)
     off_by = _minus(z.robot, p.robot0)
     base = add_all(a * b for a, b in zip(robot, off_by, strict=True))
     curve = add_all(a * b for a, b in zip(robot, d.robot, strict=True))
@@ -231,13 +231,9 @@ def robot_mass(yaw: Array) -> list[list[Array]]:
     return [[zero + body.MASS, zero, -s], [zero, zero + body.MASS, c], [-s, c, zero + body.INERTIA]]
 
 
-def _robot_product(yaw: Array, v: Planar) -> Planar:
+def robot_force(yaw: Array, v: Planar) -> Planar:
+    """The robot's inertia times v: the force that gives it the acceleration v."""
     return Planar(*(add_all(a * b for a, b in zip(row, v, strict=True)) for row in robot_mass(yaw)))
-
-
-def robot_force(yaw: Array, a: Planar) -> Planar:
-    """The force that gives the robot the acceleration a."""
-    return _robot_product(yaw, a)
 
 
 def _planar_block(m: Sym6) -> list[list[Array]]:
