@@ -82,7 +82,8 @@ def stay(task, state):
 
 def test_an_episode_ends_by_length(task):
     ends = jnp.array([0, task.spec.episode_length - 2, task.spec.episode_length - 1])
-    after = jax.jit(jax.vmap(lambda n: stay(task, replace(world(task, 1), steps=n))))(ends)
+    start = world(task, 1)
+    after = jax.jit(jax.vmap(lambda n: stay(task, replace(start, steps=n))))(ends)
     np.testing.assert_array_equal(after.truncated, [False, False, True])
     np.testing.assert_array_equal(after.steps, ends + 1)
     assert not after.terminated.any()

@@ -1,0 +1,217 @@
+"""What a run is, as frozen dataclasses: the command line, study files, manifests and checkpoints all use these.
+
+Every field is checked on construction, so that a config that exists is one that can run. Defaults are the study's.
+"""
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from saddle.errors import SaddleError
+
+Precision = Literal["highest", "tf32", "bf16"]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Lambda stays where it is."""
+
+    name: ClassVar[str] = "fixed"
+
+    init: float = 1.0
+    """Lambda, for every constraint."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, "init", 0.0)
+
+
+@dataclass(frozen=True)
+class GradientAscent:
+    """Lambda climbs the violation J_C - d, once an epoch."""
+
+    name: ClassVar[str] = "ga"
+
+    init: float = 1.0
+    """Lambda before the first epoch."""
+    lr: float = 0.035
+    """Step size: of Adam, whose steps do not grow with the violation, or of plain ascent."""
+    optimizer: Literal["adam", "plain"] = "adam"
+    """'adam' as the study ran it; 'plain' is lambda <- max(0, lambda + lr * violation)."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, "init", 0.0)
+        _at_least(self, "lr", 0.0)
+
+
+@dataclass(frozen=True)
+class PID:
+    """Lambda is a PID controller's answer to the violation J_C - d, once an epoch."""
+
+    name: ClassVar[str] = "pid"
+
+    init: float = 1.0
+    """Integral before the first epoch."""
+    kp: float = 1e-4
+    """Gain of the smoothed violation."""
+    ki: float = 1e-4
+    """Gain of the summed violation, which never falls below 0."""
+    kd: float = 0.0
+    """Gain of the rise of the smoothed cost over `delay` epochs."""
+    ema_p: float = 0.95
+    """Weight of the past in the smoothed violation."""
+    ema_d: float = 0.95
+    """Weight of the past in the smoothed cost."""
+    delay: int = 10
+    """Epochs over which the derivative looks back, 1 to 32."""
+    maximum: float = 100.0
+    """Largest lambda."""
+
+    def __post_init__(self) -> None:
+        for field in ("init", "kp", "ki", "kd", "ema_p", "ema_d", "maximum"):
+            _at_least(self, field, 0.0)
+        for field in ("ema_p", "ema_d"):
+            if getattr(self, field) >= 1:
+                raise SaddleError(f"{field} is {getattr(self, field)}; it must be below 1, or nothing new is ever seen")
+        if not 1 <= self.delay <= 32:
+            raise SaddleError(f"delay is {self.delay}; it must be between 1 and 32 epochs")
+
+
+Rule = Fixed | GradientAscent | PID
+RULES: dict[str, type[Fixed] | type[GradientAscent] | type[PID]] = {
+    rule.name: rule for rule in (Fixed, GradientAscent, PID)
+}
+
+
+@dataclass(frozen=True)
+class PPO:
+    """Proximal policy optimisation with a Lagrange multiplier."""
+
+    steps_per_epoch: int = 20_000
+    """Env steps a member collects per epoch, over all its worlds."""
+    layout: Literal["study", "wide"] = "study"
+    """'study': few worlds, reset every epoch, whole episodes. 'wide': many worlds, whose episodes outlast an epoch."""
+    worlds: int | None = None
+    """Worlds per member; None lets the layout choose: whole episodes in 'study', segments of 100 steps in 'wide'."""
+    passes: int = 20
+    """Passes over an epoch's data at most."""
+    batch: int = 1024
+    """Samples in a minibatch; the last one of a pass takes what is left."""
+    target_kl: float = 0.02
+    """A member stops its passes when KL(old, new), taken after each pass, exceeds this."""
+    clip: float = 0.2
+    """Of the probability ratio."""
+    entropy: float = 0.0
+    """Weight of the entropy bonus."""
+    gamma: float = 0.99
+    """Discount of rewards."""
+    lam: float = 0.95
+    """Of GAE, for rewards."""
+    cost_gamma: float = 0.99
+    """Discount of costs."""
+    cost_lam: float = 0.95
+    """Of GAE, for costs."""
+    hidden: tuple[int, ...] = (512, 512)
+    """Widths of the hidden layers of actor and critics."""
+    activation: Literal["elu", "tanh", "relu"] = "elu"
+    """Of the hidden layers."""
+    actor_lr: float = 3e-4
+    """Adam's, at the start; falls linearly to 0 over training unless `lr_decay` is off."""
+    critic_lr: float = 3e-4
+    """Adam's; stays."""
+    lr_decay: bool = True
+    """Let the actor's learning rate fall to 0."""
+    max_grad_norm: float = 40.0
+    """Each network's gradient is scaled down to this norm."""
+    critic_l2: float = 1e-3
+    """Weight of the critics' sum of squared parameters."""
+    log_std: float = 0.0
+    """Initial log of the policy's standard deviation."""
+    obs_norm: bool = True
+    """Normalise observations by running mean and standard deviation."""
+    obs_clip: float = 5.0
+    """Normalised observations stay within this."""
+    window: int = 100
+    """Finished episodes whose mean cost the multiplier sees."""
+    rsi: bool = True
+    """Reward-scale invariance: weigh costs by beta = |grad of return| / |grad of cost|."""
+    rsi_ema: float = 0.9
+    """Weight of the past in beta."""
+    rsi_max: float = math.inf
+    """Largest beta. The study has none; with no cost in a batch beta explodes."""
+    precision: Precision = "highest"
+    """Of the networks' matrix products. Physics and advantages are always float32."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden", tuple(self.hidden))
+        for field in ("steps_per_epoch", "passes", "batch", "window"):
+            _at_least(self, field, 1)
+        for field in ("clip", "entropy", "actor_lr", "critic_lr", "critic_l2", "target_kl"):
+            _at_least(self, field, 0.0)
+        for field in ("gamma", "lam", "cost_gamma", "cost_lam", "rsi_ema"):
+            if not 0 <= getattr(self, field) <= 1:
+                raise SaddleError(f"{field} is {getattr(self, field)}; it must lie in [0, 1]")
+        for field in ("max_grad_norm", "obs_clip", "rsi_max"):
+            if not getattr(self, field) > 0:
+                raise SaddleError(f"{field} is {getattr(self, field)}; it must be positive")
+        if not self.hidden or min(self.hidden) < 1:
+            raise SaddleError(f"hidden is {self.hidden}; it must name at least one layer, each of width 1 or more")
+        if self.worlds is not None and (self.worlds < 1 or self.steps_per_epoch % self.worlds):
+            raise SaddleError(
+                f"{self.worlds} worlds do not divide {self.steps_per_epoch} steps per epoch; choose a divisor"
+            )
+
+    def worlds_for(self, episode_length: int) -> int:
+        """Worlds per member on a task with episodes of that many steps."""
+        if self.worlds is not None:
+            return self.worlds
+        steps = min(episode_length if self.layout == "study" else 100, self.steps_per_epoch)
+        while self.steps_per_epoch % steps:
+            steps -= 1
+        return self.steps_per_epoch // steps
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a population. `limits` has one entry per constraint; a fixed rule does not use it."""
+
+    seed: int = 0
+    rule: Rule = Fixed()
+    limits: tuple[float, ...] = (25.0,)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**31:
+            raise SaddleError(f"seed is {self.seed}; it must lie in [0, 2**31)")
+        if not all(limit >= 0 and math.isfinite(limit) for limit in self.limits):
+            raise SaddleError(f"the cost limit is {self.limits}; limits must be 0 or more")
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """Plain JSON of a config; a rule also says its name under 'rule'."""
+    fields = {f.name: _plain(getattr(config, f.name)) for f in dataclasses.fields(config)}
+    return {"rule": config.name, **fields} if isinstance(config, Rule) else fields
+
+
+def rule_from(fields: dict[str, Any]) -> Rule:
+    """The rule that `to_dict` described."""
+    fields = dict(fields)
+    return RULES[fields.pop("rule")](**fields)
+
+
+def ppo_from(fields: dict[str, Any]) -> PPO:
+    """The PPO that `to_dict` described."""
+    return PPO(**{key: math.inf if value == "inf" else value for key, value in fields.items()})
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return to_dict(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return "inf" if isinstance(value, float) and math.isinf(value) else value
+
+
+def _at_least(config: Any, field: str, least: float) -> None:
+    value = getattr(config, field)
+    if not value >= least or not math.isfinite(value):
+        raise SaddleError(f"{field} is {value}; it must be {least:g} or more")

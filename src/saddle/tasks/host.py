@@ -1,0 +1,44 @@
+"""Worlds that are stepped outside JAX: MuJoCo C, or anybody's Gymnasium environment.
+
+A JAX task steps inside the compiled program. These step on the host, between two calls of a compiled policy; the
+learner sees the same Rollout from both.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from saddle.tasks.task import TaskSpec
+
+
+class HostStep(NamedTuple):
+    """One step of N worlds, auto-reset included. All arrays are float32 but the flags."""
+
+    obs: np.ndarray  # [N, obs_dim], what to act on next: first observations where an episode ended
+    final_obs: np.ndarray  # [N, obs_dim], before any reset
+    reward: np.ndarray  # [N]
+    cost: np.ndarray  # [N, m]
+    terminated: np.ndarray  # [N] bool
+    truncated: np.ndarray  # [N] bool
+
+
+class HostWorlds(Protocol):
+    """N worlds of one task. What happens in a world depends on its seed and its actions alone."""
+
+    spec: TaskSpec
+
+    def reset(self, seeds: np.ndarray) -> np.ndarray:
+        """Start every world anew. seeds [N] uint64 -> first observations [N, obs_dim]."""
+        ...
+
+    def step(self, actions: np.ndarray) -> HostStep:
+        """One env step of every world. actions [N, action_dim]."""
+        ...
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Everything that the next step depends on, each entry with leading axis N."""
+        ...
+
+    def load(self, saved: dict[str, np.ndarray]) -> None:
+        """Go on from what `save` returned."""
+        ...
