@@ -200,7 +200,8 @@ def rule_from(fields: dict[str, Any]) -> Rule:
 
 def ppo_from(fields: dict[str, Any]) -> PPO:
     """The PPO that `to_dict` described."""
-    return PPO(**{key: math.inf if value == "inf" else value for key, value in fields.items()})
+    known: dict[str, Any] = {key: math.inf if value == "inf" else value for key, value in fields.items()}
+    return PPO(**known)
 
 
 def _plain(value: Any) -> Any:
