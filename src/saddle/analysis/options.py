@@ -1,0 +1,53 @@
+"""How to analyse: every choice, with the default that this project recommends."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from saddle.errors import SaddleError
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of an analysis, checked on construction."""
+
+    limits: tuple[float, ...] = ()
+    """Cost limits to look at; none: those of the runs, and the study's for the tasks it has."""
+    final_share: float = 0.05
+    """Share of training, from its end, over which a run's return and cost are averaged."""
+    scale: Literal["log", "linear"] = "log"
+    """Smooth over log lambda, or over lambda as the published scripts do."""
+    frac: float = 0.35
+    """Share of the lambdas that LOWESS looks at for one point. The published scripts use 0.5."""
+    iterations: int = 0
+    """Robust reweightings of LOWESS."""
+    construction: Literal["dominance", "published"] = "dominance"
+    """Frontier: without dominated points, or running maxima of the sweep's smoothed points."""
+    level: float = 0.95
+    """Of every interval and band."""
+    replicates: int = 1000
+    """Bootstrap replicates."""
+    satisfied_share: float = 0.9
+    """Share of seeds that should satisfy a limit, for the margin."""
+    grid: int = 101
+    """Points of the fine grids."""
+    constraint: int = 0
+    """Which constraint's costs and limits, when a task has several."""
+    unfinished: bool = False
+    """Use runs that are still in progress."""
+    seed: int = 0
+    """Of the bootstrap."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limits", tuple(float(limit) for limit in self.limits))
+        for name in ("final_share", "frac"):
+            if not 0 < getattr(self, name) <= 1:
+                raise SaddleError(f"{name} is {getattr(self, name)}; it must be above 0 and at most 1")
+        for name in ("level", "satisfied_share"):
+            if not 0 < getattr(self, name) < 1:
+                raise SaddleError(f"{name} is {getattr(self, name)}; it must lie between 0 and 1")
+        for name, least in (("iterations", 0), ("replicates", 100), ("grid", 11), ("constraint", 0), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise SaddleError(f"{name} is {getattr(self, name)}; it must be {least} or more")
+        for limit in self.limits:
+            if not 0 <= limit < float("inf"):
+                raise SaddleError(f"the limit {limit} is not a cost; limits are finite and 0 or more")
