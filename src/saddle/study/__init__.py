@@ -1,0 +1,1 @@
+"""Studies: a plan of runs and a store of what they produced."""

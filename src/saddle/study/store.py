@@ -1,0 +1,120 @@
+"""A study's directory, as it is read: see docs/store.md for what lies where."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from saddle.errors import SaddleError
+from saddle.study.atomic import read_json
+from saddle.study.columns import METRICS, runs_frame
+
+if TYPE_CHECKING:
+    from saddle.policies import Policy
+
+SCHEMA = 1  # of the directory; a change that old readers would misread raises it
+MANIFEST = "manifest.json"
+_CHUNK = re.compile(r"(\d{8})-(\d{8})\.parquet")
+
+
+def open_study(path: Path | str) -> Study:
+    """The study in this directory, for reading; it may still be growing."""
+    return Study(Path(path))
+
+
+class Study:
+    """A study's tables and policies. Every access reads what is on disk at that moment."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        _ = self.manifest  # says at once that this is no study, or one of a newer Saddle
+
+    def __repr__(self) -> str:
+        return f"Study({str(self.path)!r}: {self.manifest['name']})"
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What the study is: plan, versions, git revision, hardware, precision."""
+        return read_manifest(self.path)
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row per run, sorted by unit and then as planned."""
+        files = sorted((self.path / "runs").glob("*.parquet"))
+        frames = [pl.read_parquet(io.BytesIO(file.read_bytes())) for file in files]
+        return pl.concat(frames, how="diagonal") if frames else runs_frame([])
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """One row per run and epoch, sorted. At full size this is half a gigabyte: prefer `scan_metrics`."""
+        return self.scan_metrics().collect().sort("run", "epoch")
+
+    def scan_metrics(self) -> pl.LazyFrame:
+        """The metrics as a lazy frame: select and filter before collecting, and only that is read."""
+        alike: dict[tuple[str, ...], list[Path]] = {}  # units of one program have the same columns
+        for unit in self.units():
+            files = self.chunk_files(unit)
+            if files:
+                alike.setdefault(tuple(pl.read_parquet_schema(files[0])), []).extend(files)
+        if not alike:
+            return pl.LazyFrame(schema=METRICS)
+        return pl.concat([pl.scan_parquet(files) for files in alike.values()], how="diagonal")
+
+    def units(self) -> list[str]:
+        """Names of the units, sorted."""
+        return sorted(file.stem for file in (self.path / "runs").glob("*.parquet"))
+
+    def chunk_files(self, unit: str) -> list[Path]:
+        """The unit's metrics files in the order of their epochs, no epoch twice."""
+        covered, files = 0, []
+        for start, stop, file in sorted(chunks(self.path, unit)):
+            if start >= covered:
+                covered = stop
+                files.append(file)
+        return files
+
+    def policy(self, run: str) -> Policy:
+        """The final policy of a run: a function from an observation to an action."""
+        from saddle import policies
+
+        folder = self.policy_folder(run)
+        if not folder.is_dir():
+            row = self.runs.filter(pl.col("run") == run)
+            if row.is_empty():
+                raise SaddleError(f"{self.path} has no run {run!r}; `.runs` lists them")
+            raise SaddleError(f"run {run!r} has no policy in {self.path}: it is {row['status'][0]}")
+        return policies.load(folder)
+
+    def policy_folder(self, run: str) -> Path:
+        """Where the run's policy.npz and policy.json are, once it is done."""
+        return self.path / "policies" / run
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of the study in `path`; an error when there is none that this Saddle can read."""
+    manifest = read_json(path / MANIFEST)
+    if not manifest:
+        what = "has no manifest.json" if path.is_dir() else "is not a directory"
+        raise SaddleError(f"{path} is not a study: it {what}; 'saddle study run' and 'saddle import' make studies")
+    schema = manifest.get("schema")
+    if not isinstance(schema, int) or schema < 1:
+        raise SaddleError(f"{path / MANIFEST} names no schema; it is not the manifest of a study")
+    if schema > SCHEMA:
+        raise SaddleError(
+            f"{path} was written by a newer Saddle (schema {schema}, this one reads {SCHEMA}); upgrade Saddle"
+        )
+    return manifest
+
+
+def chunks(path: Path, unit: str) -> Iterator[tuple[int, int, Path]]:
+    """First epoch, end (exclusive) and file of each of the unit's chunks."""
+    for file in (path / "metrics" / unit).glob("*.parquet"):
+        match = _CHUNK.fullmatch(file.name)
+        if match:
+            yield int(match[1]), int(match[2]), file

@@ -1,0 +1,138 @@
+"""How a study's directory is written: everything atomic, a unit's files by the unit's holder alone."""
+
+import importlib.metadata
+import io
+import os
+import platform
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import saddle
+from saddle.errors import SaddleError
+from saddle.study.atomic import StoreError, store_error, sync_folder, write, write_json
+from saddle.study.store import MANIFEST, SCHEMA, chunks
+
+PACKAGES = ("jax", "jaxlib", "mujoco", "numpy", "polars")  # whose versions can move a result
+
+
+def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -> None:
+    """Make a study's directory with all that `fill` puts into it, or nothing.
+
+    It is filled beside its place and then renamed, so that two processes that start the same study at once do not mix:
+    one wins, the other is told that the directory is taken.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise SaddleError(f"{path} exists and is not empty; choose another directory for the study")
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        beside.mkdir(parents=True)
+        fill(beside)
+        write_json(beside / MANIFEST, manifest)
+        beside.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        if path.is_dir() and any(path.iterdir()):
+            raise SaddleError(f"{path} was taken by another process in this moment; go on with --resume") from None
+        raise store_error(path, error) from None
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+
+
+def manifest(name: str, precision: str | None, plan: dict[str, Any]) -> dict[str, Any]:
+    """The facts about a new study."""
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "saddle": saddle.__version__,
+        "versions": {"python": platform.python_version(), **_versions()},
+        "git": _git_revision(),
+        "hardware": hardware(),
+        "precision": precision,
+        "plan": plan,
+    }
+
+
+def hardware() -> dict[str, Any]:
+    """This machine, in the manifest's words."""
+    devices = [d.device_kind for d in sys.modules["jax"].devices()] if "jax" in sys.modules else []
+    return {"machine": platform.machine(), "system": platform.system(), "cores": os.cpu_count(), "devices": devices}
+
+
+def write_runs(path: Path, unit: str, frame: pl.DataFrame) -> None:
+    """Replace the unit's rows of the runs table."""
+    write(path / "runs" / f"{unit}.parquet", _parquet(frame))
+
+
+def write_chunk(path: Path, unit: str, start: int, stop: int, frame: pl.DataFrame) -> None:
+    """Store the metrics of epochs start..stop-1 of a unit.
+
+    A crash between a chunk and its checkpoint leaves a chunk that the resumed unit computes again. Where the new one
+    has the same epochs it replaces the old; others that overlap are removed first, so that no epoch is there twice.
+    """
+    file = path / "metrics" / unit / f"{start:08d}-{stop:08d}.parquet"
+    for first, end, old in chunks(path, unit):
+        if first < stop and start < end and old != file:
+            old.unlink(missing_ok=True)
+    write(file, _parquet(frame))
+
+
+def check_writable(path: Path) -> None:
+    """Fail now rather than after the first hour: the directory, or what it will be made in, takes files."""
+    folder = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not folder.is_dir():
+        raise StoreError(f"{path} cannot be a study's directory: {folder} is a file")
+    probe = folder / f".saddle-{secrets.token_hex(4)}.tmp"
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise store_error(path, error) from None
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=1)
+    return buffer.getvalue()
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _git_revision() -> str | None:
+    """Commit of the checkout that Saddle runs from, with '+changes' when files differ from it; None elsewhere."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, timeout=20, check=True)
+        return done.stdout.strip()
+
+    try:
+        if not git("ls-files", "--", __file__):
+            return None  # installed into somebody else's repository
+        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def member_rows(frame: pl.DataFrame, changes: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """The runs frame of a unit with, row by row, these cells changed."""
+    rows = [{**row, **change} for row, change in zip(frame.to_dicts(), changes, strict=True)]
+    return pl.DataFrame(rows, schema=frame.schema)

@@ -1,0 +1,143 @@
+"""The store: tables as documented, whole or not at all."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import saddle
+from saddle.errors import SaddleError
+from saddle.study import atomic, writer
+from saddle.study.columns import METRICS, RUNS, metrics_frame, runs_frame
+
+
+def rows_of(unit, runs, **more):
+    return [
+        {"run": run, "unit": unit, "task": "T", "seed": i, "status": "planned", **more} for i, run in enumerate(runs)
+    ]
+
+
+def make(path, units, **manifest):
+    def fill(folder):
+        for unit, runs in units.items():
+            writer.write_runs(folder, unit, runs_frame(rows_of(unit, runs)))
+
+    writer.create(path, manifest or {"schema": 1, "name": "test"}, fill)
+    return saddle.open_study(path)
+
+
+def epochs_of(members, count, m=1, start=0):
+    shape = (members,) if m == 1 else (members, m)
+    return [
+        {"cost": np.full(shape, float(e)), "return": np.arange(members) + e, "episodes": np.full(members, e)}
+        for e in range(start, start + count)
+    ]
+
+
+def test_the_tables_have_the_columns_of_the_contract(tmp_path):
+    study = make(tmp_path / "s", {"u0": ["a", "b"], "u1": ["c"]})
+    assert study.runs.schema == pl.Schema(RUNS)
+    assert study.runs["run"].to_list() == ["a", "b", "c"]
+    assert study.metrics.schema == pl.Schema(METRICS) and study.metrics.is_empty()
+    writer.write_chunk(study.path, "u0", 0, 3, metrics_frame(["a", "b"], 0, epochs_of(2, 3)))
+    assert study.metrics.schema == pl.Schema(METRICS)
+    assert study.metrics.filter(run="b")["return"].to_list() == [1, 2, 3]
+    assert study.metrics["kl"].is_nan().all() and study.metrics["passes"].is_null().all()
+
+
+def test_further_constraints_and_columns_are_kept(tmp_path):
+    study = make(tmp_path / "s", {"u0": ["a"], "u1": ["b"]})
+    rows = [{**row, "mine": np.ones(1), "cost": np.array([[1.0, 2.0]])} for row in epochs_of(1, 2)]
+    writer.write_chunk(study.path, "u0", 0, 2, metrics_frame(["a"], 0, rows))
+    writer.write_chunk(study.path, "u1", 0, 2, metrics_frame(["b"], 0, epochs_of(1, 2)))
+    both = study.metrics
+    assert both.filter(run="a").select("cost", "cost_1", "mine").row(0) == (1.0, 2.0, 1.0)
+    assert both.filter(run="b")["mine"].is_null().all()
+    assert runs_frame(rows_of("u", ["a"], limit_1=3.0))["limit_1"].to_list() == [3.0]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=8))
+def test_no_epoch_is_ever_there_twice(tmp_path_factory, spans):
+    """Whatever chunks were written before, a new one replaces what it overlaps."""
+    study = make(tmp_path_factory.mktemp("x") / "s", {"u": ["a", "b"]})
+    for start, count in spans:
+        writer.write_chunk(study.path, "u", start, start + count, metrics_frame(["a", "b"], start, epochs_of(2, count)))
+        found = study.metrics
+        assert found.select("run", "epoch").is_unique().all()
+        last = found.filter((pl.col("epoch") >= start) & (pl.col("epoch") < start + count), run="a")
+        assert last["epoch"].to_list() == list(range(start, start + count))
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):
+    file = tmp_path / "f.json"
+    atomic.write_json(file, {"old": 1})
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SaddleError, match=r"no space left to write .*--resume"):
+        atomic.write_json(file, {"new": 2})
+    assert json.loads(file.read_text()) == {"old": 1}
+    assert [p.name for p in tmp_path.iterdir()] == ["f.json"]
+
+
+def test_a_newer_schema_and_a_stranger_are_refused(tmp_path):
+    make(tmp_path / "new", {"u": ["a"]})
+    facts = json.loads((tmp_path / "new" / "manifest.json").read_text())
+    (tmp_path / "new" / "manifest.json").write_text(json.dumps({**facts, "schema": 99}))
+    with pytest.raises(SaddleError, match=r"newer Saddle.*upgrade"):
+        saddle.open_study(tmp_path / "new")
+    with pytest.raises(SaddleError, match=r"not a study: it has no manifest"):
+        saddle.open_study(tmp_path)
+    with pytest.raises(SaddleError, match="not a study: it is not a directory"):
+        saddle.open_study(tmp_path / "nowhere")
+    (tmp_path / "manifest.json").write_text("{ torn")
+    with pytest.raises(SaddleError, match="cannot read"):
+        saddle.open_study(tmp_path)
+
+
+def test_a_study_is_created_whole_or_not_at_all(tmp_path):
+    make(tmp_path / "s", {"u": ["a"]})
+    with pytest.raises(SaddleError, match="exists and is not empty"):
+        make(tmp_path / "s", {"u": ["b"]})
+    with pytest.raises(ZeroDivisionError):
+        writer.create(tmp_path / "t", {}, lambda folder: 1 / 0)  # type: ignore[arg-type]
+    assert [p.name for p in tmp_path.iterdir()] == ["s"]
+
+
+def test_the_manifest_says_where_results_come_from(tmp_path):
+    facts = make(tmp_path / "s", {"u": ["a"]}, **writer.manifest("mine", "tf32", {"tasks": []})).manifest
+    assert (facts["name"], facts["precision"], facts["plan"]) == ("mine", "tf32", {"tasks": []})
+    assert facts["schema"] == 1 and facts["saddle"] == saddle.__version__
+    assert facts["versions"]["polars"] == pl.__version__
+    assert facts["hardware"]["cores"] == os.cpu_count()
+
+
+def test_an_unwritable_directory_is_one_line(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(SaddleError, match="cannot be a study's directory"):
+        writer.check_writable(file / "study")
+
+
+def test_a_run_without_policy_says_why(tmp_path):
+    study = make(tmp_path / "s", {"u": ["a"]})
+    with pytest.raises(SaddleError, match=r"'a' has no policy .* planned"):
+        study.policy("a")
+    with pytest.raises(SaddleError, match="has no run 'b'"):
+        study.policy("b")
+
+
+def test_importing_saddle_stays_light():
+    code = "import saddle, sys; print([m for m in ('polars', 'jax', 'numpy') if m in sys.modules]); saddle.open_study"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
