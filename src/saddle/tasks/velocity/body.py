@@ -1,0 +1,94 @@
+"""What the four velocity tasks have in common: run forward, and pay where the speed exceeds a threshold.
+
+The rules are written once for all engines: they take arrays of NumPy or of JAX, with any leading axes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from saddle.tasks.task import TaskSpec
+
+HUGE = 1e10  # a state beyond this, or not finite, has diverged; the limit is MuJoCo's own
+
+Array = Any  # of NumPy or JAX
+
+
+def facts(name: str, obs_dim: int, action_dim: int, dt: float, threshold: float) -> TaskSpec:
+    """The spec of a velocity task. threshold: m/s above which a step costs 1."""
+    return TaskSpec(
+        name=name,
+        obs_dim=obs_dim,
+        action_dim=action_dim,
+        episode_length=1000,
+        dt=dt,
+        constraints=("velocity",),
+        summary=f"faster than {threshold} m/s",
+        limits=(25.0, 400.0),
+    )
+
+
+@dataclass(frozen=True)
+class Body:
+    """One body and its rules."""
+
+    spec: TaskSpec
+    model: Callable[[], str]  # its MJCF
+    substeps: int  # physics steps per env step
+    threshold: float  # m/s, speed above which a step costs 1
+    alive: float  # reward of every step
+    effort: float  # weight of the squared actions in the reward
+    noise: float  # of positions at reset: uniform within +- this
+    normal: bool  # velocities at reset: normal with standard deviation `noise`, else uniform like the positions
+    free: bool  # the root is a free joint; else it slides in x and z and pitches
+    clip: float | None  # observed velocities stay within this
+    unhealthy: Callable[[Array, Array], Array]  # qpos [..., nq], qvel [..., nv] -> [...] bool: the episode ends
+    info: Callable[[Array, Array, Array], dict[str, Array]]  # position [..., k], velocity [..., k], reward [...]
+
+    @property
+    def travels(self) -> int:
+        """k, the horizontal coordinates: x, for a free body also y. The observation leaves them out."""
+        return 2 if self.free else 1
+
+
+class Settled(NamedTuple):
+    """What the rules make of a step."""
+
+    obs: Array  # [..., obs_dim]
+    reward: Array  # [...]
+    cost: Array  # [...] 0 or 1
+    terminated: Array  # [...] bool
+    diverged: Array  # [...] bool: the physics broke down; observation, reward and cost are 0
+
+
+def observe(body: Body, qpos: Array, qvel: Array, xp: Any) -> Array:
+    """[..., obs_dim]: all positions but the horizontal ones, then the velocities."""
+    seen = qvel if body.clip is None else xp.clip(qvel, -body.clip, body.clip)
+    return xp.concatenate([qpos[..., body.travels :], seen], axis=-1)
+
+
+def settle(body: Body, qpos: Array, qvel: Array, velocity: Array, action: Array, xp: Any) -> Settled:
+    """The rules after a step: velocity [..., k] in m/s over it; action [..., action_dim] as given, not clipped."""
+    speed = xp.hypot(velocity[..., 0], velocity[..., 1]) if body.free else velocity[..., 0]
+    work = xp.sum(xp.square(action), axis=-1).astype(qpos.dtype)
+    reward = velocity[..., 0] + body.alive - body.effort * work
+    diverged = ~(_sound(qpos, xp) & _sound(qvel, xp))
+    gone = lambda value: xp.where(diverged, xp.zeros_like(value), value)
+    return Settled(
+        obs=xp.where(diverged[..., None], 0.0, observe(body, qpos, qvel, xp)),
+        reward=gone(reward),
+        cost=gone((speed > body.threshold).astype(qpos.dtype)),
+        terminated=diverged | body.unhealthy(qpos, qvel),
+        diverged=diverged,
+    )
+
+
+def upright(qpos: Array, xp: Any) -> Array:
+    """qpos [..., nq] of a free body with its quaternion brought to unit length, as the reference's engine does."""
+    norm = xp.sqrt(xp.sum(xp.square(qpos[..., 3:7]), axis=-1, keepdims=True))
+    return xp.concatenate([qpos[..., :3], qpos[..., 3:7] / norm, qpos[..., 7:]], axis=-1)
+
+
+def _sound(x: Array, xp: Any) -> Array:
+    """[...] bool: every entry of x [..., n] is a number of reasonable size (NaN compares as false)."""
+    return xp.all(xp.abs(x) < HUGE, axis=-1)

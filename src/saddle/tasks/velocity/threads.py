@@ -1,0 +1,83 @@
+"""Batched physics of one body in MuJoCo C: many worlds, a few threads, one call per env step."""
+
+import copy
+from typing import Any, NamedTuple
+
+import mujoco as untyped
+import numpy as np
+from mujoco.rollout import Rollout
+
+from saddle.tasks.velocity import models
+from saddle.tasks.velocity.body import Body
+
+mujoco: Any = untyped  # its compiled part has no types
+
+
+class Moved(NamedTuple):
+    """Where N worlds are after an env step."""
+
+    qpos: np.ndarray  # [N, nq]
+    qvel: np.ndarray  # [N, nv]
+    seen: np.ndarray  # [N, k] horizontal torso position that the engine computed last
+
+
+class Physics:
+    """Steps N worlds of a body. The solver starts cold in every env step, so that qpos and qvel are the whole state."""
+
+    def __init__(self, body: Body, worlds: int, threads: int) -> None:
+        self.model: Any = models.compiled(body.model())
+        self._body, self._worlds = body, worlds
+        self._pool = Rollout(nthread=threads if threads > 1 else 0)
+        self._data: list[Any] = [mujoco.MjData(self.model) for _ in range(threads)]
+        self._models = [self.model] * worlds
+        if body.free:
+            self._slope = [_explicit_euler(self.model)] * worlds
+
+    def step(self, qpos: np.ndarray, qvel: np.ndarray, control: np.ndarray) -> Moved:
+        """One env step. qpos [N, nq], qvel [N, nv], control [N, nu] within [-1, 1]."""
+        if not self._body.free:
+            qpos, qvel = self._roll(self._models, qpos, qvel, control, self._body.substeps)
+            return Moved(qpos, qvel, qpos[:, :1])
+        qpos, qvel = self._roll(self._models, qpos, qvel, control, self._body.substeps - 1)
+        return self._last_substep(qpos, qvel, control)
+
+    def _roll(self, of: list[Any], qpos: np.ndarray, qvel: np.ndarray, control: np.ndarray, steps: int) -> tuple:
+        """(qpos, qvel) after so many physics steps of the models `of`."""
+        start = np.zeros((self._worlds, 1 + qpos.shape[1] + qvel.shape[1]))  # time, positions, velocities
+        start[:, 1 : 1 + qpos.shape[1]], start[:, 1 + qpos.shape[1] :] = qpos, qvel
+        held = np.repeat(control[:, None], steps, axis=1)
+        out = np.empty((self._worlds, steps, start.shape[1]))
+        self._pool.rollout(of, self._data, start, held, nstep=steps, state=out, skip_checks=True)
+        return out[:, -1, 1 : 1 + qpos.shape[1]], out[:, -1, 1 + qpos.shape[1] :]
+
+    def _last_substep(self, qpos: np.ndarray, qvel: np.ndarray, control: np.ndarray) -> Moved:
+        """MuJoCo's Runge-Kutta step, stage by stage: the position of the fourth one is what the reference sees."""
+        h = self.model.opt.timestep
+        place, speed = qpos, qvel
+        mean_speed = mean_slope = 0.0
+        for weight, reach in ((1 / 6, h / 2), (1 / 3, h / 2), (1 / 3, h), (1 / 6, 0)):
+            seen = place[:, :2]
+            slope = (self._roll(self._slope, place, speed, control, 1)[1] - speed) / h
+            mean_speed, mean_slope = mean_speed + weight * speed, mean_slope + weight * slope
+            place, speed = integrate(qpos, reach * speed), qvel + reach * slope
+        return Moved(integrate(qpos, h * mean_speed), qvel + h * mean_slope, seen)
+
+
+def integrate(qpos: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Move free bodies with hinges, qpos [N, nq], by velocity times time, turn [N, nv]; the rotation in body axes."""
+    angle = np.linalg.norm(turn[:, 3:6], axis=1)
+    half = angle / 2
+    w = np.cos(half)
+    x, y, z = (turn[:, 3:6] * (np.sin(half) / np.maximum(angle, 1e-300))[:, None]).T
+    a, b, c, d = qpos[:, 3:7].T
+    turned = (a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y)
+    turned += (a * y - b * z + c * w + d * x, a * z + b * y - c * x + d * w)
+    return np.concatenate([qpos[:, :3] + turn[:, :3], np.stack(turned, axis=1), qpos[:, 7:] + turn[:, 6:]], axis=1)
+
+
+def _explicit_euler(model: Any) -> Any:
+    """The same model, one of whose steps adds h times the acceleration, damping not taken implicitly."""
+    plain = copy.copy(model)
+    plain.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    plain.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    return plain
