@@ -13,6 +13,12 @@ from saddle.errors import SaddleError
 Precision = Literal["highest", "tf32", "bf16"]
 
 
+def _at_least(config: Any, field: str, least: float) -> None:
+    value = getattr(config, field)
+    if not value >= least or not math.isfinite(value):
+        raise SaddleError(f"{field} is {value}; it must be {least:g} or more")
+
+
 @dataclass(frozen=True)
 class Fixed:
     """Lambda stays where it is."""
@@ -210,9 +216,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return "inf" if isinstance(value, float) and math.isinf(value) else value
-
-
-def _at_least(config: Any, field: str, least: float) -> None:
-    value = getattr(config, field)
-    if not value >= least or not math.isfinite(value):
-        raise SaddleError(f"{field} is {value}; it must be {least:g} or more")

@@ -1,0 +1,1 @@
+"""What improves policies from rollouts."""

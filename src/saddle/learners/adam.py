@@ -1,0 +1,39 @@
+"""Adam with a bound on the gradient's norm, as PyTorch computes them, for one network of one member."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+
+
+class Adam(NamedTuple):
+    """Moments, shaped like the parameters."""
+
+    mu: Any
+    nu: Any
+    count: Array  # [] int32, steps so far
+
+
+def init(params: Any) -> Adam:
+    """No step yet."""
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    return Adam(zeros, zeros, jnp.zeros((), jnp.int32))
+
+
+def norm(tree: Any) -> Array:
+    """[] over all leaves."""
+    return jnp.sqrt(sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(tree)))
+
+
+def step(state: Adam, params: Any, grads: Any, lr: Array | float, max_norm: float) -> tuple[Adam, Any]:
+    """Scale the gradient to at most max_norm, then descend."""
+    scale = jnp.minimum(1.0, max_norm / (norm(grads) + 1e-6))
+    count = state.count + 1
+    mu = jax.tree.map(lambda m, g: BETA_1 * m + (1 - BETA_1) * scale * g, state.mu, grads)
+    nu = jax.tree.map(lambda v, g: BETA_2 * v + (1 - BETA_2) * (scale * g) ** 2, state.nu, grads)
+    size, spread = lr / (1 - BETA_1**count), jnp.sqrt(1 - BETA_2**count)
+    descend = lambda p, m, v: p - size * m / (jnp.sqrt(v) / spread + EPSILON)
+    return Adam(mu, nu, count), jax.tree.map(descend, params, mu, nu)

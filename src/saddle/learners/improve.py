@@ -1,0 +1,103 @@
+"""An epoch's passes over its samples, for a whole population: each member stops by its own KL.
+
+Members that stopped cost nothing: before each pass the others are gathered into chunks, and only as many chunks run as
+are needed. A chunk is small enough to fit and large enough to keep a GPU busy.
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.config import PPO
+from saddle.learners import networks
+from saddle.learners import ppo as one
+from saddle.learners.ppo import Learner, Samples, Stats
+
+
+class Improvement(NamedTuple):
+    """What the passes did, per member [M, ...]."""
+
+    learner: Learner
+    stats: Stats  # means over the member's last pass
+    kl: Array  # [M], after the last pass
+    passes: Array  # [M] int32
+
+
+class _Inputs(NamedTuple):
+    samples: Samples  # [M, N, ...]
+    log_std: Array  # [M, action_dim], of the policy that acted
+    lam: Array  # [M, m]
+    key: Array  # [M]
+
+
+def improve(
+    ppo: PPO, learner: Learner, samples: Samples, lam: Array, keys: Array, lr: Array, active: Array, chunk: int
+) -> Improvement:
+    """Passes until every active member has stopped. samples [M, N, ...], lam [M, m], keys [M], active [M] bool."""
+    members = active.shape[0]
+    chunk = min(chunk, members)
+    inputs = _Inputs(samples, learner.actor.log_std, lam, keys)
+    start = Improvement(learner, _no_stats(members, lam.shape[1]), jnp.zeros(members), jnp.zeros(members, jnp.int32))
+
+    def some_left(carry: tuple[Improvement, Array, Array]) -> Array:
+        _, active, done = carry
+        return (done < ppo.passes) & active.any()
+
+    def next_pass(carry: tuple[Improvement, Array, Array]) -> tuple[Improvement, Array, Array]:
+        so_far, active, done = carry
+        so_far = _pass(ppo, so_far, inputs, lr, active, done, chunk)
+        return so_far, active & (so_far.kl <= ppo.target_kl), done + 1
+
+    return jax.lax.while_loop(some_left, next_pass, (start, active, jnp.zeros((), jnp.int32)))[0]
+
+
+def _pass(
+    ppo: PPO, so_far: Improvement, inputs: _Inputs, lr: Array, active: Array, done: Array, chunk: int
+) -> Improvement:
+    """One pass of the active members, chunk by chunk. Places beyond the last member are read as any, never written."""
+    members = active.shape[0]
+    order = jnp.argsort(~active, stable=True)
+    order = jnp.concatenate([order, jnp.full(-members % chunk, members)])
+    run = jax.vmap(functools.partial(_member_pass, ppo), (0, 0, 0, 0, None, None))
+
+    def one_chunk(i: Array, so_far: Improvement) -> Improvement:
+        places = jax.lax.dynamic_slice(order, (i * chunk,), (chunk,))
+        take = lambda tree: jax.tree.map(lambda leaf: leaf.at[places].get(mode="clip"), tree)
+        mine = take(inputs)
+        learner, stats, kl = run(take(so_far.learner), mine.samples, mine.log_std, (mine.lam, mine.key), lr, done)
+        after = Improvement(learner, stats, kl, jnp.full(chunk, done + 1))
+        places = jnp.where(active.at[places].get(mode="clip"), places, members)
+        return jax.tree.map(lambda old, new: old.at[places].set(new, mode="drop"), so_far, after)
+
+    chunks = -(-jnp.sum(active) // chunk)
+    return jax.lax.fori_loop(0, chunks, one_chunk, so_far)
+
+
+def _member_pass(
+    ppo: PPO, learner: Learner, samples: Samples, log_std: Array, drive: tuple[Array, Array], lr: Array, done: Array
+) -> tuple[Learner, Stats, Array]:
+    """One shuffled pass of one member over samples [N, ...], and the KL after it."""
+    lam, key = drive
+    count = samples.obs.shape[0]
+    batch = min(ppo.batch, count)
+    steps = -(-count // batch)
+    order = jax.random.permutation(jax.random.fold_in(key, done), count)
+    order = jnp.concatenate([order, jnp.zeros(steps * batch - count, order.dtype)]).reshape(steps, batch)
+    real = (jnp.arange(steps * batch) < count).reshape(steps, batch)
+
+    def step(learner: Learner, x: tuple[Array, Array]) -> tuple[Learner, Stats]:
+        rows, real = x
+        return one.minibatch(ppo, learner, jax.tree.map(lambda leaf: leaf[rows], samples), real / real.sum(), lam, lr)
+
+    learner, stats = jax.lax.scan(step, learner, (order, real))
+    mean = networks.apply(ppo, learner.actor.layers, samples.obs)
+    kl = networks.kl(samples.mean, log_std, mean, learner.actor.log_std).mean()
+    return learner, jax.tree.map(lambda s: s.mean(0), stats), kl
+
+
+def _no_stats(members: int, m: int) -> Stats:
+    zeros = lambda *shape: jnp.zeros((members, *shape))
+    return Stats(zeros(), zeros(1 + m), zeros(), zeros(m), zeros())

@@ -1,0 +1,125 @@
+"""One minibatch of PPO with a Lagrange multiplier, for one member; `jax.vmap` adds the members.
+
+The gradient of any surrogate is a weighted sum of scores, sum_i w_i * grad log pi(a_i | s_i). So the actor runs forward
+once, and each surrogate (reward, each cost, clipped) is one pull of its weights back through the same layers.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.config import PPO
+from saddle.learners import adam, networks, scale
+from saddle.learners.networks import Actor, Layers
+
+
+class Learner(NamedTuple):
+    """What learning changes. Critics: the reward's first, then one per constraint."""
+
+    actor: Actor
+    critics: tuple[Layers, ...]
+    actor_adam: adam.Adam
+    critic_adams: tuple[adam.Adam, ...]
+    beta: Array  # [m]
+
+
+class Samples(NamedTuple):
+    """N steps and what is to be learned from them. S = 1 + m signals: reward, costs."""
+
+    obs: Array  # [N, obs_dim], normalised as the policy saw them
+    action: Array  # [N, action_dim]
+    mean: Array  # [N, action_dim], of the policy that acted
+    log_prob: Array  # [N], likewise
+    advantage: Array  # [N, S]
+    target: Array  # [N, S], of the critics
+
+
+class Stats(NamedTuple):
+    """Of one minibatch."""
+
+    loss_pi: Array  # []
+    loss_v: Array  # [S], squared error
+    grad_r: Array  # [], norm of the reward surrogate's gradient
+    grad_c: Array  # [m], norms of the cost surrogates' gradients
+    grad_pi: Array  # [], norm of the clipped loss's gradient
+
+
+def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, m: int) -> Learner:
+    """An untrained learner."""
+    actor_key, *critic_keys = jax.random.split(key, 2 + m)
+    actor = networks.init_actor(actor_key, ppo, obs_dim, action_dim)
+    critics = tuple(networks.init_critic(k, ppo, obs_dim) for k in critic_keys)
+    return Learner(actor, critics, adam.init(actor), tuple(adam.init(c) for c in critics), scale.start(m))
+
+
+def minibatch(
+    ppo: PPO, learner: Learner, samples: Samples, weight: Array, lam: Array, lr: Array
+) -> tuple[Learner, Stats]:
+    """One step of every network. weight [N] sums to 1; lam [m]; lr is the actor's."""
+    critics, critic_adams, losses = zip(
+        *(
+            _critic_step(ppo, *pair, samples.obs, samples.target[:, i], weight)
+            for i, pair in enumerate(zip(learner.critics, learner.critic_adams, strict=True))
+        ),
+        strict=True,
+    )
+    grads, beta, loss, norms = _actor_gradient(ppo, learner, samples, weight, lam)
+    actor_adam, actor = adam.step(learner.actor_adam, learner.actor, grads, lr, ppo.max_grad_norm)
+    stats = Stats(loss, jnp.stack(losses), *norms, adam.norm(grads))
+    return Learner(actor, critics, actor_adam, critic_adams, beta), stats
+
+
+def _critic_step(
+    ppo: PPO, critic: Layers, state: adam.Adam, obs: Array, target: Array, weight: Array
+) -> tuple[Layers, adam.Adam, Array]:
+    value, pull = jax.vjp(lambda layers: networks.value(ppo, layers, obs), critic)
+    error = value - target
+    (grads,) = pull(2 * weight * error)
+    grads = jax.tree.map(lambda g, p: g + 2 * ppo.critic_l2 * p, grads, critic)
+    state, critic = adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm)
+    return critic, state, jnp.sum(weight * error**2)
+
+
+def _actor_gradient(
+    ppo: PPO, learner: Learner, samples: Samples, weight: Array, lam: Array
+) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
+    """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped surrogates' gradients."""
+    actor = learner.actor
+    mean, pull_mean = jax.vjp(lambda layers: networks.apply(ppo, layers, samples.obs), actor.layers)
+    log_prob = networks.log_prob(actor, mean, samples.action)
+    ratio = jnp.exp(log_prob - samples.log_prob)
+    pull = _scores(actor, mean, samples.action, pull_mean)
+    reward_adv, cost_adv = samples.advantage[:, 0], samples.advantage[:, 1:]
+    norms = _surrogate_norms(ppo, pull, weight * ratio, samples.advantage)
+    beta = scale.refresh(ppo, learner.beta, *norms) if ppo.rsi else jnp.ones_like(learner.beta)
+    advantage = scale.combine(reward_adv, cost_adv, lam, beta)
+    clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
+    loss = -jnp.sum(weight * jnp.minimum(ratio * advantage, clipped)) - ppo.entropy * networks.entropy(actor.log_std)
+    free = jnp.where(advantage > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
+    grads = pull(-weight * ratio * advantage * free)
+    grads = grads._replace(log_std=grads.log_std - ppo.entropy / actor.log_std.size)
+    return grads, beta, loss, norms
+
+
+def _scores(actor: Actor, mean: Array, action: Array, pull_mean: Callable) -> Callable[[Array], Actor]:
+    """weights [N] -> sum of weights * grad log pi."""
+    inverse = jnp.exp(-actor.log_std)
+    scaled = (action - mean) * inverse
+
+    def pull(weights: Array) -> Actor:
+        (layers,) = pull_mean(weights[:, None] * scaled * inverse)
+        return Actor(layers, jnp.sum(weights[:, None] * (scaled**2 - 1), 0))
+
+    return pull
+
+
+def _surrogate_norms(ppo: PPO, pull: Callable[[Array], Actor], weights: Array, advantage: Array) -> tuple[Array, Array]:
+    """Norms of the gradients of mean(ratio * A), for the reward [] and the costs [m]; NaN where nobody needs them."""
+    signals = advantage.shape[1]
+    if not ppo.rsi:
+        return jnp.full((), jnp.nan), jnp.full(signals - 1, jnp.nan)
+    norms = [adam.norm(pull(weights * advantage[:, i])) for i in range(signals)]
+    return norms[0], jnp.stack(norms[1:])
