@@ -89,6 +89,18 @@ def upright(qpos: Array, xp: Any) -> Array:
     return xp.concatenate([qpos[..., :3], qpos[..., 3:7] / norm, qpos[..., 7:]], axis=-1)
 
 
+def glide(qpos: Array, turn: Array, xp: Any) -> Array:
+    """Move free bodies with hinges, qpos [..., nq], by velocity times time, turn [..., nv]; rotation in body axes."""
+    half = xp.sqrt(xp.sum(xp.square(turn[..., 3:6]), axis=-1)) / 2
+    w, scale = xp.cos(half), xp.sinc(half / xp.pi) / 2
+    x, y, z = (scale * turn[..., i] for i in (3, 4, 5))
+    a, b, c, d = (qpos[..., i] for i in (3, 4, 5, 6))
+    turned = (a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y)
+    turned += (a * y - b * z + c * w + d * x, a * z + b * y - c * x + d * w)
+    parts = [qpos[..., :3] + turn[..., :3], xp.stack(turned, axis=-1), qpos[..., 7:] + turn[..., 6:]]
+    return xp.concatenate(parts, axis=-1)
+
+
 def _sound(x: Array, xp: Any) -> Array:
     """[...] bool: every entry of x [..., n] is a number of reasonable size (NaN compares as false)."""
     return xp.all(xp.abs(x) < HUGE, axis=-1)

@@ -8,7 +8,7 @@ import numpy as np
 from mujoco.rollout import Rollout
 
 from saddle.tasks.velocity import models
-from saddle.tasks.velocity.body import Body
+from saddle.tasks.velocity.body import Body, glide
 
 mujoco: Any = untyped  # its compiled part has no types
 
@@ -59,20 +59,8 @@ class Physics:
             seen = place[:, :2]
             slope = (self._roll(self._slope, place, speed, control, 1)[1] - speed) / h
             mean_speed, mean_slope = mean_speed + weight * speed, mean_slope + weight * slope
-            place, speed = integrate(qpos, reach * speed), qvel + reach * slope
-        return Moved(integrate(qpos, h * mean_speed), qvel + h * mean_slope, seen)
-
-
-def integrate(qpos: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Move free bodies with hinges, qpos [N, nq], by velocity times time, turn [N, nv]; the rotation in body axes."""
-    angle = np.linalg.norm(turn[:, 3:6], axis=1)
-    half = angle / 2
-    w = np.cos(half)
-    x, y, z = (turn[:, 3:6] * (np.sin(half) / np.maximum(angle, 1e-300))[:, None]).T
-    a, b, c, d = qpos[:, 3:7].T
-    turned = (a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y)
-    turned += (a * y - b * z + c * w + d * x, a * z + b * y - c * x + d * w)
-    return np.concatenate([qpos[:, :3] + turn[:, :3], np.stack(turned, axis=1), qpos[:, 7:] + turn[:, 6:]], axis=1)
+            place, speed = glide(qpos, reach * speed, np), qvel + reach * slope
+        return Moved(glide(qpos, h * mean_speed, np), qvel + h * mean_slope, seen)
 
 
 def _explicit_euler(model: Any) -> Any:

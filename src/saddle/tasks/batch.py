@@ -1,0 +1,38 @@
+"""One flat batch, however the worlds are stacked: for engines that want to see all of them at once."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+
+X = TypeVar("X")
+Y = TypeVar("Y")
+
+
+def one_batch(batched: Callable[[X], Y]) -> Callable[[X], Y]:
+    """Make of `batched`, which maps leaves [N, ...] to leaves [N, ...], a function of one world.
+
+    Under `jax.vmap`, nested as deep as you like, `batched` is called once with all worlds along one axis. It may not
+    close over traced values.
+    """
+
+    @custom_vmap
+    def flat(x: X) -> Y:
+        return batched(x)
+
+    @flat.def_vmap
+    def _rule(size: int, is_batched, x):  # noqa: ANN001, ANN202
+        full = lambda leaf, has: leaf if has else jnp.broadcast_to(leaf, (size, *leaf.shape))
+        x = jax.tree.map(full, x, is_batched[0])
+        count = jax.tree.leaves(x)[0].shape[1]
+        merge = lambda leaf: leaf.reshape(size * count, *leaf.shape[2:])
+        split = lambda leaf: leaf.reshape(size, count, *leaf.shape[1:])
+        out = jax.tree.map(split, flat(jax.tree.map(merge, x)))
+        return out, jax.tree.map(lambda _: True, out)
+
+    def single(x: X) -> Y:
+        return jax.tree.map(lambda leaf: leaf[0], flat(jax.tree.map(lambda leaf: leaf[None], x)))
+
+    return single
