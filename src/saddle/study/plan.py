@@ -1,0 +1,233 @@
+"""What a study consists of: stages of runs, and how the runs are packed into units."""
+
+import dataclasses
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from saddle import config
+from saddle.config import PPO, Fixed, Rule
+from saddle.errors import SaddleError
+
+Limit = tuple[float, ...]  # one entry per constraint
+MOST_MEMBERS = 250  # in a unit; beyond this a population on one GPU gains little, and a kill loses more
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """When a running unit is saved: a kill loses at most what came after the last save."""
+
+    epochs: int = 10
+    """Save after this many epochs, ..."""
+    seconds: float = 60.0
+    """... or after this time, whichever comes first, ..."""
+    share: float = 0.01
+    """... but saving may not take more than this share of the time."""
+    keep: bool = False
+    """Keep the checkpoints of finished units."""
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or not self.seconds > 0 or not self.share > 0:
+            raise SaddleError("the chunks' epochs, seconds and share must be positive")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Runs of one purpose: each task x (lambdas, and limits x rules) x each seed."""
+
+    name: str = "sweep"
+    """What the runs table calls it."""
+    lambdas: tuple[float, ...] = ()
+    """Fixed multipliers; each is a run that needs no limit."""
+    rules: tuple[Rule, ...] = ()
+    """Rules that are run at every limit."""
+    lambda_star: str | None = None
+    """Stage whose frontier gives lambda*: adds, at every limit, the runs with lambda fixed there."""
+    limits: tuple[Limit, ...] | Mapping[str, tuple[Limit, ...]] = ()
+    """Cost limits, for all tasks or by task."""
+
+    def __post_init__(self) -> None:
+        if not all(value >= 0 and math.isfinite(value) for value in self.lambdas):
+            raise SaddleError(f"stage {self.name!r} has a lambda below 0 or not finite")
+        wants = bool(self.rules) or self.lambda_star is not None
+        if not wants and not self.lambdas:
+            raise SaddleError(f"stage {self.name!r} has no runs: give it lambdas, or rules and limits")
+        if wants and not self.limits:
+            raise SaddleError(f"stage {self.name!r} has rules that need a cost limit, but no limits")
+        if self.limits and not wants:
+            raise SaddleError(f"stage {self.name!r} has limits, but only fixed lambdas, which do not use them")
+        if any(isinstance(rule, Fixed) for rule in self.rules):
+            raise SaddleError(f"stage {self.name!r} has the rule 'fixed'; write its multipliers as lambdas")
+        for limits in self.limits.values() if isinstance(self.limits, Mapping) else (self.limits,):
+            _check_limits(self.name, limits)
+
+    def limits_of(self, task: str) -> tuple[Limit, ...]:
+        """The stage's limits on this task."""
+        return self.limits[task] if isinstance(self.limits, Mapping) else self.limits
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study before it is run."""
+
+    name: str = "study"
+    tasks: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    seeds: tuple[int, ...] = tuple(range(10))
+    steps: int = 35_000_000
+    """Env steps of each run."""
+    algorithm: Literal["ppo"] = "ppo"
+    ppo: PPO = field(default_factory=PPO)
+    chunk: Chunking = Chunking()
+    members: int | None = None
+    """Most runs in a unit; None takes what memory allows."""
+
+    def __post_init__(self) -> None:
+        if not self.tasks or not self.stages or not self.seeds:
+            raise SaddleError(f"study {self.name!r} has no runs: it needs tasks, stages and seeds")
+        _no_doubles("task", self.tasks)
+        _no_doubles("seed", self.seeds)
+        _no_doubles("stage", [stage.name for stage in self.stages])
+        if self.steps < self.ppo.steps_per_epoch:
+            raise SaddleError(
+                f"steps is {self.steps}, less than one epoch of {self.ppo.steps_per_epoch}; raise steps or lower "
+                "steps_per_epoch"
+            )
+        if self.members is not None and self.members < 1:
+            raise SaddleError(f"members is {self.members}; a unit has at least 1")
+        for stage in self.stages:
+            self._check_tasks_of(stage)
+        _no_doubles("run", [run.name for run in runs(self)])
+
+    @property
+    def epochs(self) -> int:
+        """Of each run."""
+        return self.steps // self.ppo.steps_per_epoch
+
+    def _check_tasks_of(self, stage: Stage) -> None:
+        if isinstance(stage.limits, Mapping) and set(stage.limits) != set(self.tasks):
+            odd = sorted(set(stage.limits) ^ set(self.tasks))[0]
+            where = "is not a task of the study" if odd in stage.limits else "has none"
+            raise SaddleError(f"stage {stage.name!r} gives limits by task, but {odd} {where}")
+        known = {other.name: other for other in self.stages}
+        source = known.get(stage.lambda_star or "")
+        if source is not None and not source.lambdas:
+            raise SaddleError(f"stage {stage.name!r} takes lambda* from {source.name!r}, which has no fixed lambdas")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One planned run. `rule` is None where lambda* is not known yet; `star` then names the stage that gives it."""
+
+    name: str
+    stage: str
+    task: str
+    rule: Rule | None
+    limit: Limit | None
+    seed: int
+    star: str | None = None
+
+
+def runs(plan: Plan) -> list[Run]:
+    """All runs of the plan, in the order of its stages and tasks."""
+    return [
+        Run(f"{short(task)}-{label}-s{seed}", stage.name, task, rule, limit, seed, star)
+        for stage, task in itertools.product(plan.stages, plan.tasks)
+        for label, rule, limit, star in _variants(stage, task)
+        for seed in plan.seeds
+    ]
+
+
+def units(plan: Plan, capacity: Callable[[str], int]) -> dict[str, list[Run]]:
+    """Units by name: runs of one program (the task, as nets and layout are the study's), at most `capacity(task)`.
+
+    Runs that wait for lambda* have units of their own, so that nothing else waits with them.
+    """
+    packed: dict[str, list[Run]] = {}
+    planned = runs(plan)
+    for task, waits in itertools.product(plan.tasks, (False, True)):
+        alike = [run for run in planned if run.task == task and (run.star is not None) == waits]
+        count = math.ceil(len(alike) / max(1, capacity(task)))
+        for i in range(count):
+            share = alike[i * len(alike) // count : (i + 1) * len(alike) // count]
+            packed[f"{short(task)}-{'star-' if waits else ''}{i:02d}"] = share
+    return packed
+
+
+def spaced(low: float, high: float, count: int) -> tuple[float, ...]:
+    """`count` values from low to high, evenly spaced in their logarithm, ends included exactly."""
+    inner = (low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1))
+    return (low, *inner, high)
+
+
+def short(task: str) -> str:
+    """The task's name in run and unit names: without family prefix and version, safe as a file's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"^Safety|-v\d+$", "", task))
+
+
+def to_dict(plan: Plan) -> dict[str, Any]:
+    """The plan as plain values, in the shape of a study file."""
+    fields = {f.name: getattr(plan, f.name) for f in dataclasses.fields(plan)}
+    return {
+        **{key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()},
+        "stages": [_stage_dict(stage) for stage in plan.stages],
+        "ppo": config.to_dict(plan.ppo),
+        "chunk": config.to_dict(plan.chunk),
+    }
+
+
+def _stage_dict(stage: Stage) -> dict[str, Any]:
+    if isinstance(stage.limits, Mapping):
+        limits: Any = {task: _plain(some) for task, some in stage.limits.items()}
+    else:
+        limits = _plain(stage.limits)
+    full = {
+        "name": stage.name,
+        "lambdas": list(stage.lambdas),
+        "rules": [config.to_dict(rule) for rule in stage.rules],
+        "lambda_star": stage.lambda_star,
+        "limits": limits,
+    }
+    return {key: value for key, value in full.items() if value not in (None, [], {})}
+
+
+def _plain(limits: tuple[Limit, ...]) -> list[Any]:
+    return [limit[0] if len(limit) == 1 else list(limit) for limit in limits]
+
+
+def _variants(stage: Stage, task: str) -> Iterator[tuple[str, Rule | None, Limit | None, str | None]]:
+    for value in stage.lambdas:
+        yield f"fixed-{value:.6g}", Fixed(value), None, None
+    if not stage.limits:
+        return
+    for limit in stage.limits_of(task):
+        at = "d" + "_".join(f"{entry:g}" for entry in limit)
+        if stage.lambda_star is not None:
+            yield f"star-{at}", None, limit, stage.lambda_star
+        for rule in stage.rules:
+            yield f"{rule.name}-{at}{_differences(rule)}", rule, limit, None
+
+
+def _differences(rule: Rule) -> str:
+    """The rule's settings that are not its defaults, as part of a name."""
+    fields = [(f.name, getattr(rule, f.name)) for f in dataclasses.fields(rule) if getattr(rule, f.name) != f.default]
+    return "".join(f"-{value}" if isinstance(value, str) else f"-{name}{value:g}" for name, value in fields)
+
+
+def _check_limits(stage: str, limits: tuple[Limit, ...]) -> None:
+    if not all(entry >= 0 and math.isfinite(entry) for limit in limits for entry in limit):
+        raise SaddleError(f"stage {stage!r} has a cost limit below 0 or not finite")
+    if len({len(limit) for limit in limits}) > 1:
+        raise SaddleError(f"stage {stage!r} has limits for different numbers of constraints")
+    _no_doubles(f"limit of stage {stage!r}:", [", ".join(f"{entry:g}" for entry in limit) for limit in limits])
+
+
+def _no_doubles(what: str, values: Any) -> None:
+    seen = set()
+    for value in values:
+        if value in seen:
+            raise SaddleError(f"{what} {value} is there twice")
+        seen.add(value)

@@ -1,0 +1,139 @@
+"""From a plan to a study's directory: new, or the one that is there already."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from saddle import config, tasks
+from saddle.errors import SaddleError
+from saddle.study import plan as plans
+from saddle.study.columns import runs_frame
+from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
+from saddle.study.presets import TASKS
+from saddle.study.store import MANIFEST, Study
+from saddle.study.toml import plan_from
+from saddle.study.writer import check_writable, create, manifest, write_runs
+
+SHARE_OF_MEMORY = 0.5  # that a unit may take; the rest is for the compiler's temporaries and the machine
+UNUSED_LIMIT = 25.0  # of runs with a fixed lambda, which look at none
+
+Capacity = Callable[[str], int]
+
+
+def prepare(plan: Plan, out: Path, resume: bool, sweep: Path | None = None, capacity: Capacity | None = None) -> Study:
+    """The study's directory, made with all runs planned, or found with the same plan in it."""
+    if (out / MANIFEST).exists():
+        study = Study(out)
+        _same_plan(plan, study)
+        if not resume:
+            raise SaddleError(f"{out} holds this study already; add --resume to go on with it")
+        check_writable(out)
+        return study
+    check_tasks(plan)
+    check_sweep(plan, sweep)
+    check_writable(out)
+    packed = units(plan, capacity or (lambda task: capacity_here(plan, task)))
+
+    def fill(folder: Path) -> None:
+        for unit, some in packed.items():
+            write_runs(folder, unit, runs_frame([row_of(plan, unit, run) for run in some]))
+
+    create(out, manifest(plan.name, plan.ppo.precision, plans.to_dict(plan)), fill)
+    return Study(out)
+
+
+def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
+    """A run's row before it began."""
+    limits = run.limit or (UNUSED_LIMIT,) * constraints(run.task)
+    params = {
+        "rule": config.to_dict(run.rule) if run.rule else None,
+        "limits": list(limits),
+        "ppo": config.to_dict(plan.ppo),
+        **({"star": run.star} if run.star else {}),
+    }
+    return {
+        "run": run.name,
+        "unit": unit,
+        "stage": run.stage,
+        "task": run.task,
+        "algorithm": plan.algorithm,
+        "rule": run.rule.name if run.rule else "fixed",
+        "lambda": run.rule.init if isinstance(run.rule, config.Fixed) else None,
+        "seed": run.seed,
+        "steps": plan.steps,
+        "params": json.dumps(params),
+        "status": "planned",
+        **{f"limit_{i}" if i else "limit": limit for i, limit in enumerate(run.limit or ())},
+    }
+
+
+def check_tasks(plan: Plan) -> None:
+    """Every task exists and has as many constraints as its limits."""
+    for run in plans.runs(plan):
+        if run.limit is not None and len(run.limit) != constraints(run.task):
+            raise SaddleError(
+                f"{run.task} has {constraints(run.task)} constraint(s), but stage {run.stage!r} gives "
+                f"{len(run.limit)} limit(s); give one per constraint"
+            )
+
+
+def check_sweep(plan: Plan, sweep: Path | None) -> None:
+    """Runs at lambda* have a sweep that gives it: a stage of this plan, or of the study `sweep`."""
+    source = set(Study(sweep).runs["stage"]) if sweep else set()
+    for stage in plan.stages:
+        star = stage.lambda_star
+        if star and star not in {other.name for other in plan.stages} | source:
+            where = f"{sweep} has no such stage" if sweep else "name the study that holds it with --sweep DIR"
+            raise SaddleError(
+                f"stage {stage.name!r} takes lambda* from a stage {star!r} that is not in this plan; {where}"
+            )
+
+
+def constraints(task: str) -> int:
+    """How many constraints a task has. Those of the study have one; others are asked."""
+    return 1 if task in TASKS.values() else len(tasks.make(task).spec.constraints)
+
+
+def capacity_here(plan: Plan, task: str) -> int:
+    """Members of a unit that this machine's memory, or its accelerator's, has room for."""
+    if plan.members is not None:
+        return plan.members
+    from saddle.population import Population
+
+    one = Population(task, plan.ppo, [config.Member(limits=(UNUSED_LIMIT,) * constraints(task))], plan.steps)
+    return max(1, min(MOST_MEMBERS, int(SHARE_OF_MEMORY * memory()) // one.member_bytes))
+
+
+def memory() -> int:
+    """Bytes of the first device: an accelerator's own memory, or what the machine has free."""
+    import jax
+
+    device = jax.devices()[0]
+    stats = device.memory_stats() if device.platform != "cpu" else None
+    if stats and "bytes_limit" in stats:
+        return int(stats["bytes_limit"])
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    except (ValueError, OSError):
+        return 4 * 2**30
+
+
+def plan_of(study: Study) -> Plan:
+    """The plan that the study was made from."""
+    fields = study.manifest.get("plan", {})
+    if "stages" not in fields:
+        raise SaddleError(f"{study.path} was imported or merged: it has no plan to run")
+    return plan_from(fields, f"the plan in {study.path / MANIFEST}")
+
+
+def _same_plan(plan: Plan, study: Study) -> None:
+    wanted, there = plans.to_dict(plan), plans.to_dict(plan_of(study))
+    for key in wanted:
+        # How often a study is saved does not change its results.
+        if wanted[key] != there[key] and key != "chunk":
+            raise SaddleError(
+                f"{study.path} holds a study with another plan ({key} differs); choose another directory, or the plan "
+                "that began it"
+            )

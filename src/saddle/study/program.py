@@ -1,0 +1,112 @@
+"""What a unit executes: the learner behind a small protocol, so that the study's machinery can be tested without it."""
+
+import importlib
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from saddle.config import PPO, Member
+
+POPULATION = "saddle.study.program:PopulationProgram"
+
+
+class UnitProgram(Protocol):
+    """A population of runs, advanced epoch by epoch. A state is everything that the next epoch depends on."""
+
+    epochs: int
+
+    def init(self) -> Any:
+        """The state before the first epoch."""
+        ...
+
+    def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
+        """One epoch of all members; metrics are [members] or [members, m]. The old state is used up."""
+        ...
+
+    def epoch_of(self, state: Any) -> int:
+        """Epochs done."""
+        ...
+
+    def reason(self, code: int) -> str:
+        """What a member's `failed` code means."""
+        ...
+
+    def save(self, path: Path, state: Any, facts: dict[str, Any]) -> None:
+        """Write a checkpoint, atomically."""
+        ...
+
+    def load(self, path: Path) -> tuple[Any, dict[str, Any]]:
+        """State and facts of a checkpoint; warns when it had to fall back to an earlier one."""
+        ...
+
+    def export(self, state: Any, member: int, folder: Path) -> None:
+        """Write a member's policy."""
+        ...
+
+
+Factory = Callable[[str, PPO, tuple[Member, ...], int], UnitProgram]
+
+
+def factory(name: str) -> Factory:
+    """The factory 'module:attribute' names. A name travels to other machines, where a function would not."""
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+class PopulationProgram:
+    """The real thing."""
+
+    def __init__(self, task: str, ppo: PPO, members: tuple[Member, ...], steps: int) -> None:
+        from saddle.population import Population
+
+        self.population = Population(task, ppo, members, steps)
+        self.epochs = self.population.epochs
+
+    def init(self) -> Any:
+        """The state before the first epoch."""
+        return self.population.init()
+
+    def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
+        """One epoch of all members."""
+        return self.population.epoch(state)
+
+    def epoch_of(self, state: Any) -> int:
+        """Epochs done."""
+        return self.population.epoch_of(state)
+
+    def reason(self, code: int) -> str:
+        """What a member's `failed` code means."""
+        from saddle.population import REASONS
+
+        return REASONS.get(code, f"reason {code}")
+
+    def save(self, path: Path, state: Any, facts: dict[str, Any]) -> None:
+        """Write a checkpoint, atomically."""
+        from saddle import checkpoint
+
+        checkpoint.save(path, state, facts)
+
+    def load(self, path: Path) -> tuple[Any, dict[str, Any]]:
+        """State and facts of a checkpoint."""
+        from saddle import checkpoint
+
+        return checkpoint.load(path, like=self.population.init_shape())
+
+    def export(self, state: Any, member: int, folder: Path) -> None:
+        """Write a member's policy."""
+        from saddle import policies
+
+        policies.save(folder, self.population.policy(state, member), self.population.policy_facts())
+
+
+def load_checkpoint(program: UnitProgram, path: Path) -> tuple[Any, dict[str, Any], list[str]]:
+    """State, facts and warnings of a checkpoint; the initial state where there is none yet."""
+    if not path.exists() and not path.with_name(path.name + ".prev").exists():
+        return program.init(), {}, []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        state, facts = program.load(path)
+    return state, facts, [str(warning.message) for warning in caught]

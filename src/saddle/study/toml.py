@@ -1,0 +1,195 @@
+"""Study files: TOML in the shape of a Plan. Mistakes are answered with the file, the line and the nearest name."""
+
+import dataclasses
+import difflib
+import itertools
+import tomllib
+import types
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from saddle.config import PPO, RULES, Rule, ppo_from, rule_from
+from saddle.errors import SaddleError
+from saddle.study.lines import line_of
+from saddle.study.plan import Chunking, Plan, Stage, spaced
+
+Place = tuple[str | int, ...]  # where a value is in the file: ("stages", 1, "limits")
+
+
+def read_file(path: Path) -> Plan:
+    """The plan in a study file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        fields = tomllib.loads(text)
+    except OSError as error:
+        raise SaddleError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SaddleError(f"{path} is not a text file; a study file is TOML in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SaddleError(f"{path} is not valid TOML: {error}") from None
+    return _Reader(str(path), text).plan({"name": path.stem, **fields})
+
+
+def plan_from(fields: dict[str, Any], source: str = "the plan") -> Plan:
+    """The plan that `to_dict` described."""
+    return _Reader(source, "").plan(fields)
+
+
+class _Reader:
+    """Reads one file. `at` is always the path of the value in hand, for the error's line."""
+
+    def __init__(self, source: str, text: str) -> None:
+        self.source, self.text = source, text
+
+    def plan(self, fields: dict[str, Any]) -> Plan:
+        self._keys(Plan, fields, ())
+        read = dict(fields)
+        read["tasks"] = self._tuple(fields.get("tasks", []), str, ("tasks",))
+        if isinstance(fields.get("seeds"), int):
+            read["seeds"] = tuple(range(fields["seeds"]))
+        elif "seeds" in fields:
+            read["seeds"] = self._tuple(fields["seeds"], int, ("seeds",))
+        stages = self._list(fields.get("stages", []), ("stages",))
+        read["stages"] = tuple(self._stage(stage, ("stages", i)) for i, stage in enumerate(stages))
+        read["ppo"] = self._table(PPO, fields.get("ppo", {}), ("ppo",), ppo_from)
+        read["chunk"] = self._table(Chunking, fields.get("chunk", {}), ("chunk",), lambda f: Chunking(**f))
+        for key in ("name", "steps", "algorithm", "members"):
+            if key in fields:
+                read[key] = self._typed(fields[key], typing.get_type_hints(Plan)[key], (key,))
+        return self._made(lambda: Plan(**read), ())
+
+    def _stage(self, fields: Any, at: Place) -> Stage:
+        self._keys(Stage, fields, at)
+        read = dict(fields)
+        if "lambdas" in fields:
+            read["lambdas"] = self._lambdas(fields["lambdas"], (*at, "lambdas"))
+        if "rules" in fields:
+            rules = self._list(fields["rules"], (*at, "rules"))
+            grids = (self._rules(rule, (*at, "rules", i)) for i, rule in enumerate(rules))
+            read["rules"] = tuple(itertools.chain.from_iterable(grids))
+        if "limits" in fields:
+            read["limits"] = self._limits(fields["limits"], (*at, "limits"))
+        for key in ("name", "lambda_star"):
+            if key in fields:
+                read[key] = self._typed(fields[key], str, (*at, key))
+        return self._made(lambda: Stage(**read), at)
+
+    def _lambdas(self, value: Any, at: Place) -> tuple[float, ...]:
+        """A list, or {from, to, count}: evenly spaced in the logarithm."""
+        if not isinstance(value, dict):
+            return tuple(map(float, self._tuple(value, float, at)))
+        if set(value) != {"from", "to", "count"}:
+            raise self._error(at, "lambdas must be a list, or a table with from, to and count")
+        low, high = (self._typed(value[key], float, at) for key in ("from", "to"))
+        count = self._typed(value["count"], int, at)
+        if not 0 < low < high or count < 2:
+            raise self._error(at, "lambdas need 0 < from < to and a count of 2 or more")
+        return spaced(float(low), float(high), count)
+
+    def _rules(self, fields: Any, at: Place) -> list[Rule]:
+        """One rule, or a grid of them where settings are lists."""
+        name = fields.get("rule") if isinstance(fields, dict) else None
+        if name not in RULES:
+            raise self._error(at, f"a rule is a table with rule = one of {', '.join(map(repr, RULES))}")
+        self._keys(RULES[name], fields, at, "rule")
+        hints = typing.get_type_hints(RULES[name])
+        choices = [value if isinstance(value, list) else [value] for value in fields.values()]
+        made = []
+        for values in itertools.product(*choices):
+            one = dict(zip(fields, values, strict=True))
+            for key in one.keys() - {"rule"}:
+                self._typed(one[key], hints[key], (*at, key))
+            made.append(self._made(lambda one=one: rule_from(one), at))
+        return made
+
+    def _limits(self, value: Any, at: Place) -> Any:
+        if isinstance(value, dict):
+            return {task: self._limits(some, (*at, task)) for task, some in value.items()}
+        entries = [entry if isinstance(entry, list) else [entry] for entry in self._list(value, at)]
+        return tuple(tuple(map(float, self._tuple(entry, float, at))) for entry in entries)
+
+    def _table(self, cls: type, fields: Any, at: Place, make: Any) -> Any:
+        self._keys(cls, fields, at)
+        hints = typing.get_type_hints(cls)
+        for key, value in fields.items():
+            self._typed(value, hints[key], (*at, key))
+        return self._made(lambda: make(dict(fields)), at)
+
+    def _keys(self, cls: type, fields: Any, at: Place, *more: str) -> None:
+        if not isinstance(fields, dict):
+            raise self._error(at, f"{_words(at)} must be a table")
+        valid = [*more, *(f.name for f in dataclasses.fields(cls))]
+        for key in fields:
+            if key not in valid:
+                raise self._error((*at, key), f"unknown key {key!r} in {_words(at)}{_suggest(key, valid, at)}")
+
+    def _list(self, value: Any, at: Place) -> list[Any]:
+        if not isinstance(value, list):
+            raise self._error(at, f"{_words(at)} must be a list")
+        return value
+
+    def _tuple(self, value: Any, kind: Any, at: Place) -> tuple[Any, ...]:
+        return tuple(self._typed(entry, kind, at) for entry in self._list(value, at))
+
+    def _typed(self, value: Any, hint: Any, at: Place) -> Any:
+        if not _fits(value, hint):
+            raise self._error(at, f"{_words(at)} is {value!r}, but must be {_in_words(hint)}")
+        return value
+
+    def _made(self, make: Any, at: Place) -> Any:
+        try:
+            return make()
+        except SaddleError as error:
+            raise self._error(at, str(error)) from None
+
+    def _error(self, at: Place, message: str) -> SaddleError:
+        if message.startswith(self.source):
+            return SaddleError(message)  # of an inner table, which knew its line
+        line = line_of(self.text, at)
+        return SaddleError(f"{self.source}{f':{line}' if line else ''}: {message}")
+
+
+def _words(at: Place) -> str:
+    """A path as a person writes it: stages[1].limits."""
+    if not at:
+        return "the study"
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at).lstrip(".")
+
+
+def _suggest(key: str, valid: Sequence[str], at: Place) -> str:
+    close = difflib.get_close_matches(key, valid, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    elsewhere = {"ppo": PPO, "chunk": Chunking, "[stages]": Stage}
+    for table, cls in elsewhere.items():
+        if key in {f.name for f in dataclasses.fields(cls)} and _words(at) != table:
+            return f"; it belongs into [{table}]"
+    return f"; known are {', '.join(valid)}"
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return any(_fits(value, one) for one in arguments)
+    if origin is Literal:
+        return value in arguments
+    if origin is tuple:
+        return isinstance(value, list | tuple) and all(_fits(entry, arguments[0]) for entry in value)
+    if hint is float:
+        return value == "inf" or (isinstance(value, int | float) and not isinstance(value, bool))
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, hint)
+
+
+def _in_words(hint: Any) -> str:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, arguments))
+    if origin is tuple:
+        return f"a list, each entry {_in_words(arguments[0])}"
+    if origin in (types.UnionType, typing.Union):
+        return " or ".join(_in_words(one) for one in arguments if one is not types.NoneType)
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}[hint]

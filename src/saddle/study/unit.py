@@ -1,0 +1,211 @@
+"""A unit: a population of runs, carried from its last checkpoint to its end and saved chunk by chunk.
+
+The order of writes is what makes a kill harmless. A chunk's metrics come first, then the checkpoint that covers them;
+so metrics never lack an epoch that a checkpoint has, and those that a checkpoint does not cover are computed again, bit
+by bit the same, and replace themselves.
+"""
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from saddle.config import Member, ppo_from, rule_from
+from saddle.errors import SaddleError
+from saddle.study import dependent
+from saddle.study.atomic import StoreError, store_error, write_json
+from saddle.study.claims import Claim
+from saddle.study.columns import metrics_frame
+from saddle.study.plan import Chunking
+from saddle.study.program import Factory, UnitProgram, load_checkpoint
+from saddle.study.store import Study
+from saddle.study.writer import member_rows, write_chunk, write_runs
+
+
+class Listener(Protocol):
+    """Who watches a study run."""
+
+    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+        """A unit finished an epoch, which took so long; `epoch` are done."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Something a person should know."""
+        ...
+
+
+class Stop(Protocol):
+    """When to stop."""
+
+    def before(self, seconds: float) -> bool:
+        """Whether work that takes so many seconds should not begin any more."""
+        ...
+
+
+@dataclass
+class Chunk:
+    """The metrics since the last save."""
+
+    start: int
+    began: float
+    rows: list[dict[str, np.ndarray]]
+
+
+class UnitRun:
+    """One unit under a claim."""
+
+    def __init__(self, study: Study, claim: Claim, make: Factory, chunking: Chunking, listener: Listener) -> None:
+        self.study, self.claim, self.name = study, claim, claim.unit
+        self.chunking, self.listener = chunking, listener
+        self.frame = unit_runs(study, self.name)
+        self.checkpoint = study.path / "checkpoints" / f"{self.name}.safetensors"
+        self._make = make
+        self._epoch_seconds = self._save_seconds = 0.0
+        self._spent = float(study.progress(self.name).get("seconds", 0.0))
+
+    def run(self, stop: Stop, sweep: Study | None = None) -> bool:
+        """Go on from the last checkpoint. True when the unit is finished, False when it had to stop."""
+        self._clear_remains()
+        if dependent.waits(self.frame):
+            self.frame = dependent.resolve(self.study, self.frame, sweep)
+        program = self._program()
+        state, facts, warned = load_checkpoint(program, self.checkpoint)
+        for warning in warned:
+            self.listener.say(warning)
+        failed: dict[str, str] = facts.get("failed", {})
+        self._mark("running", failed)
+        state = self._epochs(program, state, failed, stop)
+        if program.epoch_of(state) < program.epochs:
+            self._progress("stopped", program.epoch_of(state), program.epochs)
+            return False
+        self._finish(program, state, failed)
+        return True
+
+    def _epochs(self, program: UnitProgram, state: Any, failed: dict[str, str], stop: Stop) -> Any:
+        """To the end, or until it is time to stop; saved either way."""
+        epoch = program.epoch_of(state)
+        chunk = Chunk(epoch, time.monotonic(), [])
+        self._progress("running", epoch, program.epochs)
+        while epoch < program.epochs and not stop.before(self._epoch_seconds + self._save_seconds):
+            began = time.monotonic()
+            state, metrics = program.epoch(state)
+            self._epoch_seconds = time.monotonic() - began
+            epoch += 1
+            self._note_failures(program, metrics, epoch, failed)
+            chunk.rows.append(self._with_steps(metrics, epoch))
+            self.listener.epoch(self.name, epoch, program.epochs, self.frame.height, self._epoch_seconds)
+            if self._due(chunk):
+                self._save(program, state, chunk, failed)
+                chunk = Chunk(epoch, time.monotonic(), [])
+        if chunk.rows:
+            self._save(program, state, chunk, failed)
+        return state
+
+    def _due(self, chunk: Chunk) -> bool:
+        """Whether to save now: often enough, but never so often that saving takes more than its share."""
+        passed = time.monotonic() - chunk.began
+        often = len(chunk.rows) >= self.chunking.epochs or passed >= self.chunking.seconds
+        return often and self._save_seconds <= self.chunking.share * passed
+
+    def _save(self, program: UnitProgram, state: Any, chunk: Chunk, failed: dict[str, str]) -> None:
+        began = time.monotonic()
+        self._spent += began - chunk.began
+        epoch = chunk.start + len(chunk.rows)
+        frame = metrics_frame(self.frame["run"].to_list(), chunk.start, chunk.rows)
+        self.claim.check()
+        write_chunk(self.study.path, self.name, chunk.start, epoch, frame)
+        try:
+            self.checkpoint.parent.mkdir(exist_ok=True)
+            program.save(self.checkpoint, state, {"unit": self.name, "epoch": epoch, "failed": failed})
+        except OSError as error:
+            raise store_error(self.checkpoint, error) from None
+        except SaddleError as error:
+            raise StoreError(str(error)) from None
+        self._progress("running", epoch, program.epochs)
+        self._save_seconds = time.monotonic() - began
+
+    def _finish(self, program: UnitProgram, state: Any, failed: dict[str, str]) -> None:
+        self.claim.check()
+        try:
+            for i, run in enumerate(self.frame["run"]):
+                if run not in failed:
+                    self.study.policy_folder(run).mkdir(parents=True, exist_ok=True)
+                    program.export(state, i, self.study.policy_folder(run))
+        except OSError as error:
+            raise store_error(self.study.path / "policies", error) from None
+        self._mark("done", failed)
+        self._progress("done", program.epochs, program.epochs)
+        if not self.chunking.keep:
+            for file in self.checkpoint.parent.glob(f"{self.checkpoint.name}*"):
+                file.unlink(missing_ok=True)
+
+    def _program(self) -> UnitProgram:
+        params = json.loads(self.frame["params"][0])
+        row = self.frame.row(0, named=True)
+        return self._make(row["task"], ppo_from(params["ppo"]), members(self.frame), row["steps"])
+
+    def _note_failures(self, program: UnitProgram, metrics: dict, epoch: int, failed: dict[str, str]) -> None:
+        for i in np.flatnonzero(metrics.get("failed", np.zeros(0))):
+            run = self.frame["run"][int(i)]
+            if run not in failed:
+                failed[run] = f"epoch {epoch - 1}: {program.reason(int(metrics['failed'][i]))}"
+                self.listener.say(f"run {run} failed in {failed[run]}")
+
+    def _with_steps(self, metrics: dict[str, np.ndarray], epoch: int) -> dict[str, np.ndarray]:
+        if "env_steps" in metrics:
+            return metrics
+        each = json.loads(self.frame["params"][0])["ppo"]["steps_per_epoch"]
+        return {"env_steps": np.full(self.frame.height, epoch * each), **metrics}
+
+    def _mark(self, status: str, failed: dict[str, str]) -> None:
+        """Bring the runs table up to date."""
+        changes = [
+            {"status": "failed", "reason": failed[run]} if run in failed else {"status": status, "reason": None}
+            for run in self.frame["run"]
+        ]
+        self.claim.check()
+        write_runs(self.study.path, self.name, member_rows(self.frame, changes))
+
+    def _progress(self, state: str, epoch: int, epochs: int) -> None:
+        write_progress(self.study, self.name, state, epoch, epochs, self._spent)
+
+    def _clear_remains(self) -> None:
+        """Remove files that a killed owner was still writing."""
+        for file in self.checkpoint.parent.glob(f".{self.checkpoint.name}.*"):
+            file.unlink(missing_ok=True)
+        for file in (self.study.path / "metrics" / self.name).glob("*.tmp"):
+            file.unlink(missing_ok=True)
+
+
+def fail(study: Study, unit: str, reason: str) -> None:
+    """Mark a unit whose program broke: all its runs, and the unit, which a resumed study tries again."""
+    frame = unit_runs(study, unit)
+    write_runs(study.path, unit, member_rows(frame, [{"status": "failed", "reason": reason}] * frame.height))
+    before = study.progress(unit)
+    epoch, epochs = before.get("epoch", 0), before.get("epochs", 0)
+    write_progress(study, unit, "failed", epoch, epochs, before.get("seconds", 0.0), reason)
+
+
+def unit_runs(study: Study, unit: str) -> pl.DataFrame:
+    """The unit's rows of the runs table."""
+    return pl.read_parquet((study.path / "runs" / f"{unit}.parquet").read_bytes())
+
+
+def members(frame: pl.DataFrame) -> tuple[Member, ...]:
+    """The population that a unit's rows describe."""
+    found = []
+    for params, seed in frame.select("params", "seed").iter_rows():
+        facts = json.loads(params)
+        found.append(Member(seed=seed, rule=rule_from(facts["rule"]), limits=tuple(facts["limits"])))
+    return tuple(found)
+
+
+def write_progress(
+    study: Study, unit: str, state: str, epoch: int, epochs: int, seconds: float, error: str | None = None
+) -> None:
+    """Say how far a unit is."""
+    facts = {"state": state, "epoch": epoch, "epochs": epochs, "seconds": round(seconds, 3), "updated": time.time()}
+    write_json(study.progress_file(unit), {**facts, **({"error": error} if error else {})})

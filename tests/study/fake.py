@@ -1,0 +1,56 @@
+"""A learner that costs nothing: a random walk per member, deterministic, with checkpoints of the real kind.
+
+Costs fall with lambda, so that a sweep of it has a lambda*. SLEEP (seconds an epoch) and BREAK (seed of a member that
+fails) come from the environment, since it is also built in other processes.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from saddle import checkpoint
+from saddle.errors import SaddleError
+
+
+class FakeProgram:
+    def __init__(self, task, ppo, members, steps):
+        if os.environ.get("FAKE_REFUSES") == task:
+            raise SaddleError(f"{task} is refused")
+        self.members, self.epochs = members, steps // ppo.steps_per_epoch
+        self.seeds = np.array([member.seed for member in members])
+        self.lambdas = np.array([member.rule.init for member in members])
+
+    def init(self):
+        return {"epoch": np.zeros(1, np.int64), "walk": np.zeros(len(self.members))}
+
+    def epoch(self, state):
+        time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
+        epoch = int(state["epoch"][0])
+        noise = np.array([np.random.default_rng([seed, epoch]).normal() for seed in self.seeds])
+        walk = np.sin(state["walk"] + noise)  # depends on every step before
+        failed = (self.seeds == int(os.environ.get("FAKE_BREAKS", "-1"))) & (epoch >= 2)
+        metrics = {
+            "return": np.where(failed, np.nan, walk),
+            "cost": (40 / (1 + self.lambdas) + 0.1 * walk)[:, None],
+            "lambda": self.lambdas[:, None],
+            "episodes": np.full(len(walk), 20),
+            "failed": failed.astype(np.int32),
+        }
+        return {"epoch": np.array([epoch + 1]), "walk": walk}, metrics
+
+    def epoch_of(self, state):
+        return int(state["epoch"][0])
+
+    def reason(self, code):
+        return "the loss is not finite"
+
+    def save(self, path, state, facts):
+        checkpoint.save(path, state, facts)
+
+    def load(self, path):
+        return checkpoint.load(path, like=self.init())
+
+    def export(self, state, member, folder: Path):
+        (folder / "policy.npz").write_bytes(state["walk"][member].tobytes())

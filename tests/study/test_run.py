@@ -1,0 +1,201 @@
+"""Running a study: everything planned is there at the end, whatever happened in between."""
+
+import errno
+import json
+import os
+import signal
+import time
+
+import polars as pl
+import pytest
+from fake import FakeProgram
+from helpers import TASK, After, Notes, small, work
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saddle.errors import SaddleError
+from saddle.study import claims, unit
+from saddle.study.plan import Stage
+from saddle.study.prepare import prepare
+from saddle.study.stop import Stopper, seconds
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The small study, run through."""
+    return work(small(), tmp_path_factory.mktemp("whole") / "s")[0]
+
+
+def test_a_study_runs_to_its_end(tmp_path):
+    study, notes = work(small(), tmp_path / "s")
+    assert study.runs["status"].to_list() == ["done"] * 14
+    metrics = study.metrics
+    assert metrics.height == 14 * 12
+    assert metrics["env_steps"].max() == 1200
+    assert metrics.select("run", "epoch").is_unique().all()
+    assert len(notes.epochs) == len(study.units()) * 12
+    assert all(study.policy_folder(run).is_dir() for run in study.runs["run"])
+    assert not list((study.path / "checkpoints").iterdir())
+    assert not list(study.path.rglob("*.tmp"))
+
+
+def test_lambda_star_comes_from_the_sweep(tmp_path):
+    """The fake's cost is 40 / (1 + lambda): limit 10 is met at lambda 3, limit 25 at 0.6. Three lambdas are coarse."""
+    lambdas = tuple(10 ** (-1 + i / 6) for i in range(13))
+    stages = (
+        Stage("sweep", lambdas=lambdas),
+        Stage("compare", lambda_star="sweep", limits=((10.0,), (25.0,), (99.0,))),
+    )
+    study, _ = work(small(stages=stages, members=50), tmp_path / "s")
+    stars = study.runs.filter(stage="compare")
+    found = dict(stars.group_by("limit").agg(pl.col("lambda").first()).iter_rows())
+    assert found[10.0] == pytest.approx(3.0, rel=0.05)
+    assert found[25.0] == pytest.approx(0.6, rel=0.05)
+    assert found[99.0] == pytest.approx(0.1)  # below everywhere: the sweep's mildest
+    assert stars["rule"].unique().to_list() == ["fixed"]
+    assert {json.loads(p)["rule"]["init"] for p in stars["params"]} == set(found.values())
+    at_star = study.metrics.join(stars, on="run").group_by("limit").agg(pl.col("cost").mean())
+    assert dict(at_star.iter_rows())[10.0] == pytest.approx(10.0, rel=0.05)
+
+
+def test_a_sweep_in_another_study_gives_lambda_star(tmp_path):
+    sweep, _ = work(small(stages=(Stage("sweep", lambdas=(0.1, 1.0, 10.0)),)), tmp_path / "sweep")
+    plan = small(stages=(Stage("compare", lambda_star="sweep", limits=((10.0,),)),))
+    with pytest.raises(SaddleError, match="--sweep DIR"):
+        prepare(plan, tmp_path / "s", resume=False)
+    study, _ = work(plan, tmp_path / "s", sweep=sweep)
+    assert study.runs["status"].to_list() == ["done"] * 2
+    assert study.runs["lambda"].is_between(1, 10).all()
+
+
+@given(st.lists(st.tuples(st.integers(2, 30), st.integers(1, 7)), max_size=6))
+@settings(max_examples=8)
+def test_stopped_and_resumed_anyhow_a_study_ends_the_same(tmp_path_factory, whole, sessions):
+    """Sessions of any length, each with chunks of its own length."""
+    out = tmp_path_factory.mktemp("x") / "parts"
+    for length, chunk in sessions:
+        study, _ = work(small(chunk=chunk), out, resume=True, stop=After(length))
+        assert study.metrics.select("run", "epoch").is_unique().all()
+    study, _ = work(small(), out, resume=True)
+    assert study.metrics.equals(whole.metrics, null_equal=True)
+    assert study.runs.equals(whole.runs)
+
+
+def test_a_time_limit_stops_before_what_would_pass_it(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    stop = Stopper(seconds("1m30s"))
+    assert not stop.before(89)
+    assert stop.before(90)
+    now[0] = 189.5
+    assert not stop.before(0) and stop.before(1)
+    assert not Stopper().before(1e9)
+
+
+def test_a_first_signal_stops_gently_and_a_second_at_once():
+    with Stopper() as stop:
+        assert not stop.before(0)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.before(0) and "SIGINT" in stop.why
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize(("text", "value"), [("90", 90), ("9m", 540), ("1h30m", 5400), ("0.5s", 0.5), ("2d", 172800)])
+def test_durations(text, value):
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "m", "9x", "1 h", "-3s", "5 3m"])
+def test_what_is_no_duration(text):
+    with pytest.raises(SaddleError, match="not a duration"):
+        seconds(text)
+
+
+def test_failed_members_are_named_with_their_reason(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_BREAKS", "1")
+    study, notes = work(small(), tmp_path / "s")
+    failed = study.runs.filter(status="failed")
+    assert set(failed["seed"]) == {1} and failed.height == 7
+    assert set(failed["reason"]) == {"epoch 2: the loss is not finite"}
+    assert sum("failed in epoch 2" in line for line in notes.said) == 7
+    assert not study.policy_folder(failed["run"][0]).exists()
+    assert study.runs.filter(stage="compare", rule="fixed", seed=0)["lambda"].is_not_null().all()
+
+
+def test_a_broken_unit_does_not_stop_the_others_and_is_tried_again(tmp_path, monkeypatch):
+    tasks = (TASK, "SafetyPointGoal1-v0")
+    monkeypatch.setenv("FAKE_REFUSES", TASK)
+    study, notes = work(small(tasks=tasks), tmp_path / "s")
+    assert set(study.runs.filter(task=TASK, stage="sweep")["reason"]) == {f"{TASK} is refused"}
+    assert set(study.runs.filter(task=TASK, stage="compare", rule="fixed")["status"]) == {"planned"}  # still waits
+    assert study.runs.filter(pl.col("task") != TASK)["status"].eq("done").all()
+    assert any("is refused" in line for line in notes.said)
+    monkeypatch.delenv("FAKE_REFUSES")
+    study, _ = work(small(tasks=tasks), tmp_path / "s", resume=True)
+    assert study.runs["status"].eq("done").all() and study.runs["reason"].is_null().all()
+
+
+class Bug(FakeProgram):
+    def epoch(self, state):
+        raise RuntimeError("out of memory\nmore")
+
+
+def test_the_traceback_of_a_bug_is_kept(tmp_path):
+    study, _ = work(small(), tmp_path / "s", make=Bug)
+    assert set(study.runs.filter(stage="sweep")["reason"]) == {"out of memory"}
+    assert "RuntimeError" in next((study.path / "units").glob("*.traceback.txt")).read_text()
+
+
+def test_a_full_disk_stops_with_one_line_and_loses_nothing(tmp_path, monkeypatch, whole):
+    real, count = os.fsync, [0]
+
+    def sometimes_full(handle):
+        count[0] += 1
+        if count[0] == 40:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", sometimes_full)
+    with pytest.raises(SaddleError, match=r"[Nn]o space left"):
+        work(small(), tmp_path / "s")
+    study, _ = work(small(), tmp_path / "s", resume=True)
+    assert study.metrics.equals(whole.metrics, null_equal=True)
+
+
+def test_an_existing_directory_is_kept(tmp_path):
+    work(small(), tmp_path / "s")
+    with pytest.raises(SaddleError, match="add --resume"):
+        prepare(small(), tmp_path / "s", resume=False)
+    with pytest.raises(SaddleError, match=r"another plan \(seeds differs\)"):
+        prepare(small(seeds=(0, 1, 2)), tmp_path / "s", resume=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    with pytest.raises(SaddleError, match="not empty"):
+        prepare(small(), tmp_path / "mine", resume=True)
+
+
+def test_wrong_tasks_and_limits_are_found_before_anything_is_made(tmp_path):
+    with pytest.raises(SaddleError, match="did you mean 'SafetyPointCircle1-v0'"):
+        prepare(small(tasks=("SafetyPointCircel1-v0",)), tmp_path / "s", resume=False)
+    stages = (Stage("compare", rules=small().stages[1].rules, limits=((1.0, 2.0),)),)
+    with pytest.raises(SaddleError, match=r"has 1 constraint\(s\), but stage 'compare' gives 2"):
+        prepare(small(stages=stages), tmp_path / "s", resume=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_who_was_declared_dead_writes_nothing_more(tmp_path):
+    """A process that slept through its lease finds its unit taken, and leaves the new owner's files alone."""
+    plan = small()
+    study = prepare(plan, tmp_path / "s", resume=False)
+    name = study.units()[0]
+    sleeper = claims.take(study.path, name)
+    assert sleeper is not None
+    run = unit.UnitRun(study, sleeper, FakeProgram, plan.chunk, Notes())
+    file = max((study.path / "claims").glob(f"{name}.*.json"))
+    file.write_text(json.dumps({"host": "far", "pid": 1, "born": "1", "released": False}))
+    os.utime(file, (0, 0))
+    assert claims.take(study.path, name) is not None
+    with pytest.raises(claims.ClaimLost):
+        run.run(Stopper())
+    assert study.metrics.is_empty() and set(study.runs["status"]) == {"planned"}
