@@ -1,7 +1,7 @@
 """How to analyse: every choice, with the default that this project recommends."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from saddle.errors import SaddleError
 
@@ -16,12 +16,14 @@ class Options:
     """Share of training, from its end, over which a run's return and cost are averaged."""
     scale: Literal["log", "linear"] = "log"
     """Smooth over log lambda, or over lambda as the published scripts do."""
-    frac: float = 0.35
-    """Share of the lambdas that LOWESS looks at for one point. The published scripts use 0.5."""
+    frac: float = 0.3
+    """Share of the lambdas that LOWESS looks at for one point (at least five of them)."""
     iterations: int = 0
     """Robust reweightings of LOWESS."""
+    correct: bool = True
+    """Add the smoothed residuals, which takes back most of the bias of LOWESS at bends."""
     construction: Literal["dominance", "published"] = "dominance"
-    """Frontier: without dominated points, or running maxima of the sweep's smoothed points."""
+    """Frontier: undominated points of the profile, or running maxima over the sweep's smoothed points."""
     level: float = 0.95
     """Of every interval and band."""
     replicates: int = 1000
@@ -51,3 +53,8 @@ class Options:
         for limit in self.limits:
             if not 0 <= limit < float("inf"):
                 raise SaddleError(f"the limit {limit} is not a cost; limits are finite and 0 or more")
+
+    @classmethod
+    def published(cls, **changes: Any) -> "Options":
+        """The published way: LOWESS with frac 0.5 over linear lambda, uncorrected, and running maxima."""
+        return cls(**{"scale": "linear", "frac": 0.5, "correct": False, "construction": "published", **changes})

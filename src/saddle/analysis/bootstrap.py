@@ -1,0 +1,67 @@
+"""Bootstrap over whole seeds: a replicate draws seeds with replacement and takes each with all its lambdas.
+
+So what seeds share across lambdas (initial weights, episodes) stays together. Replicate means are spread a little
+wider than drawn, by `expansion`, which makes the percentile interval of a mean the t-interval that few seeds call for.
+"""
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+
+def expansion(seeds: np.ndarray | int, level: float) -> np.ndarray:
+    """Factor for deviations of bootstrap means of n seeds: t quantile over normal quantile, times sqrt(n / (n - 1)).
+
+    The second part mends the bootstrap's own variance, which is (n - 1) / n of the unbiased one. One seed: 0.
+    """
+    n = np.maximum(np.asarray(seeds, float), 2)
+    tail = (1 + level) / 2
+    factor = stdtrit(n - 1, tail) / ndtri(tail) * np.sqrt(n / (n - 1))
+    return np.where(np.asarray(seeds) > 1, factor, 0.0)
+
+
+def draw_counts(rng: np.random.Generator, replicates: int, seeds: int) -> np.ndarray:
+    """How often each seed was drawn, [replicates, seeds]; rows sum to the number of seeds."""
+    return rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=replicates).astype(float)
+
+
+def replicate_means(values: np.ndarray, counts: np.ndarray, level: float) -> np.ndarray:
+    """Expanded means [replicates, groups] of values [groups, seeds] (NaN: no such run) under counts [replicates, seeds].
+
+    A group none of whose seeds were drawn keeps its mean.
+    """
+    present = np.isfinite(values)
+    filled = np.where(present, values, 0.0)
+    mean = filled.sum(1) / present.sum(1)
+    drawn = counts @ present.T
+    replicated = np.where(drawn > 0, counts @ filled.T / np.maximum(drawn, 1), mean)
+    return mean + expansion(present.sum(1), level) * (replicated - mean)
+
+
+def interval(replicates: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper percentiles over the first axis. Infinities count as ends; NaN are left out.
+
+    NaN where fewer than half of the replicates have a value.
+    """
+    ordered = np.sort(np.asarray(replicates, float), axis=0)  # NaN last
+    valid = np.isfinite(ordered).sum(0) + np.isinf(ordered).sum(0)
+    last = np.maximum(valid - 1, 0)
+    tail = (1 - level) / 2
+    lo = np.take_along_axis(ordered, np.floor(tail * last).astype(int)[None], 0)[0]
+    hi = np.take_along_axis(ordered, np.ceil((1 - tail) * last).astype(int)[None], 0)[0]
+    enough = valid >= len(ordered) / 2
+    return np.where(enough, lo, np.nan), np.where(enough, hi, np.nan)
+
+
+def mean_interval(values: np.ndarray, level: float) -> tuple[float, float]:
+    """The t-interval of a mean; NaN ends for one value."""
+    n = len(values)
+    if n < 2:
+        return np.nan, np.nan
+    half = stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n)
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def interquartile_mean(values: np.ndarray) -> float:
+    """Mean of the middle half: a quarter of the values, rounded down, is dropped at each end."""
+    cut = len(values) // 4
+    return float(np.sort(values)[cut : len(values) - cut].mean())
