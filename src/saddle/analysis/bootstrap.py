@@ -25,7 +25,7 @@ def draw_counts(rng: np.random.Generator, replicates: int, seeds: int) -> np.nda
 
 
 def replicate_means(values: np.ndarray, counts: np.ndarray, level: float) -> np.ndarray:
-    """Expanded means [replicates, groups] of values [groups, seeds] (NaN: no such run) under counts [replicates, seeds].
+    """Expanded means [replicates, groups] of values [groups, seeds] (NaN: no run) under counts [replicates, seeds].
 
     A group none of whose seeds were drawn keeps its mean.
     """
