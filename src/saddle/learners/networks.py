@@ -12,9 +12,12 @@ from saddle.config import PPO, Precision
 
 Layers = tuple[tuple[Array, Array], ...]  # (weights [in, out], biases [out]) from the input on
 
-# Each activation with its derivative as a function of its OUTPUT, so that a backward pass keeps one array per layer.
+# Each activation with its derivative as a function of its OUTPUT, so that going back needs one array per layer.
 ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
-    "elu": (jax.nn.elu, lambda h: jnp.where(h > 0, 1.0, h + 1.0)),
+    "elu": (
+        lambda y: jnp.where(y > 0, y, jnp.exp(jnp.minimum(y, 0.0)) - 1.0),
+        lambda h: jnp.where(h > 0, 1.0, h + 1.0),
+    ),
     "tanh": (jnp.tanh, lambda h: 1.0 - h * h),
     "relu": (jax.nn.relu, lambda h: (h > 0).astype(h.dtype)),
 }
@@ -50,12 +53,19 @@ def init_critic(key: Array, ppo: PPO, obs_dim: int) -> Layers:
     return init_layers(key, (obs_dim, *ppo.hidden, 1))
 
 
+def forward(ppo: PPO, layers: Layers, x: Array) -> tuple[Array, tuple[Array, ...]]:
+    """x [..., in] -> output [..., out], and what each layer was fed: x, then the hidden activations."""
+    activate, inputs = ACTIVATIONS[ppo.activation][0], [x]
+    for w, b in layers[:-1]:
+        y = _dot(inputs[-1], w, ppo.precision, keep=True)
+        inputs.append(activate(y.astype(jnp.float32) + b).astype(y.dtype))
+    w, b = layers[-1]
+    return _dot(inputs[-1], w, ppo.precision) + b, tuple(inputs)
+
+
 def apply(ppo: PPO, layers: Layers, x: Array) -> Array:
     """x [..., in] -> [..., out]."""
-    for w, b in layers[:-1]:
-        x = jnp.asarray(_layer(x, w, b, ppo.activation, ppo.precision))
-    w, b = layers[-1]
-    return jnp.asarray(_matmul(x, w, ppo.precision)) + b
+    return forward(ppo, layers, x)[0]
 
 
 def value(ppo: PPO, layers: Layers, x: Array) -> Array:
@@ -63,59 +73,55 @@ def value(ppo: PPO, layers: Layers, x: Array) -> Array:
     return apply(ppo, layers, x)[..., 0]
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
-def _layer(x: Array, w: Array, b: Array, activation: str, precision: Precision) -> Array:
-    return _hidden(x, w, b, activation, precision)
+def deltas(ppo: PPO, layers: Layers, inputs: tuple[Array, ...], last: Array) -> tuple[Array, ...]:
+    """Back-propagation, sample by sample: d(last . output) / d(what enters each layer's activation), [N, width]."""
+    slope, found = ACTIVATIONS[ppo.activation][1], [last]
+    for (w, _), h in zip(layers[:0:-1], inputs[:0:-1], strict=True):
+        back = _dot(found[0], w.T, ppo.precision, keep=True)
+        found.insert(0, (back.astype(jnp.float32) * slope(h.astype(jnp.float32))).astype(h.dtype))
+    return tuple(found)
 
 
-def _hidden(x: Array, w: Array, b: Array, activation: str, precision: Precision) -> Array:
-    h = ACTIVATIONS[activation][0](_dot(x, w, precision) + b)
-    return h.astype(jnp.bfloat16) if precision == "bf16" else h  # as activations go through memory
+def gradient(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], present: Array) -> Layers:
+    """Sum of the samples' gradients. present [N] is 1 for each sample."""
+
+    def layer(x: Array, delta: Array) -> tuple[Array, Array]:
+        return _dot(x.T, delta, ppo.precision), _sums(ppo, present[None], delta)[0]
+
+    return tuple(layer(x, delta) for x, delta in zip(inputs, found, strict=True))
 
 
-def _layer_forward(
-    x: Array, w: Array, b: Array, activation: str, precision: Precision
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    h = _hidden(x, w, b, activation, precision)
-    return h, (x, w, h)
+def weighted_gradients(
+    ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array
+) -> tuple[Layers, ...]:
+    """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves them all."""
+
+    def layer(x: Array, delta: Array) -> list[tuple[Array, Array]]:
+        biases = _sums(ppo, weights, delta)
+        return [(_weighted(ppo, x, delta, weight), bias) for weight, bias in zip(weights, biases, strict=True)]
+
+    layers = [layer(x, delta) for x, delta in zip(inputs, found, strict=True)]
+    return tuple(tuple(layer[k] for layer in layers) for k in range(weights.shape[0]))
 
 
-def _layer_backward(
-    activation: str, precision: Precision, kept: tuple[Array, Array, Array], g: Array
-) -> tuple[Array, Array, Array]:
-    x, w, h = kept
-    delta = (g.astype(jnp.float32) * ACTIVATIONS[activation][1](h.astype(jnp.float32))).reshape(-1, h.shape[-1])
-    dw = _dot(x.reshape(-1, x.shape[-1]).T, delta, precision)
-    dx = _dot(delta, w.T, precision).reshape(x.shape)
-    return dx.astype(x.dtype), dw, delta.sum(0)
+def _weighted(ppo: PPO, x: Array, delta: Array, weight: Array) -> Array:
+    """x^T diag(weight) delta; the narrower factor is the one to scale."""
+    scale = lambda y: (weight[:, None] * y.astype(jnp.float32)).astype(y.dtype)
+    x, delta = (scale(x), delta) if x.shape[1] <= delta.shape[1] else (x, scale(delta))
+    return _dot(x.T, delta, ppo.precision)
 
 
-_layer.defvjp(_layer_forward, _layer_backward)
+def _sums(ppo: PPO, weights: Array, delta: Array) -> Array:
+    """weights [K, N] @ delta [N, width], as a product of at least 8 rows: on a GPU a plain sum over N is far slower."""
+    rows = jnp.concatenate([weights, jnp.zeros((-weights.shape[0] % 8, weights.shape[1]))])
+    return _dot(rows, delta, ppo.precision)[: weights.shape[0]]
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
-def _matmul(x: Array, w: Array, precision: Precision) -> Array:
-    return _dot(x, w, precision)
-
-
-def _matmul_forward(x: Array, w: Array, precision: Precision) -> tuple[Array, tuple[Array, Array]]:
-    return _dot(x, w, precision), (x, w)
-
-
-def _matmul_backward(precision: Precision, kept: tuple[Array, Array], g: Array) -> tuple[Array, Array]:
-    x, w = kept
-    flat = g.reshape(-1, g.shape[-1])
-    dw = _dot(x.reshape(-1, x.shape[-1]).T, flat, precision)
-    return _dot(flat, w.T, precision).reshape(x.shape).astype(x.dtype), dw
-
-
-_matmul.defvjp(_matmul_forward, _matmul_backward)
-
-
-def _dot(x: Array, w: Array, precision: Precision) -> Array:
-    """float32 result. bf16 rounds the factors and adds up in float32."""
+def _dot(x: Array, w: Array, precision: Precision, keep: bool = False) -> Array:
+    """Product in float32. bf16 rounds the factors, adds up in float32 and, with `keep`, leaves the result in bf16."""
     if precision == "bf16":
-        return jnp.matmul(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), preferred_element_type=jnp.float32)
+        result = jnp.bfloat16 if keep else jnp.float32
+        return jnp.matmul(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), preferred_element_type=result)
     how = "highest" if precision == "highest" else "default"  # a GPU's default for float32 is TF32
     return jnp.matmul(x, w, precision=how)
 

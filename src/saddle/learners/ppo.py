@@ -1,7 +1,7 @@
 """One minibatch of PPO with a Lagrange multiplier, for one member; `jax.vmap` adds the members.
 
 The gradient of any surrogate is a weighted sum of scores, sum_i w_i * grad log pi(a_i | s_i). So the actor runs forward
-once, and each surrogate (reward, each cost, clipped) is one pull of its weights back through the same layers.
+and back once, and each surrogate (reward, each cost, clipped) only weighs the samples' gradients anew.
 """
 
 from collections.abc import Callable
@@ -75,9 +75,10 @@ def minibatch(
 def _critic_step(
     ppo: PPO, critic: Layers, state: adam.Adam, obs: Array, target: Array, weight: Array
 ) -> tuple[Layers, adam.Adam, Array]:
-    value, pull = jax.vjp(lambda layers: networks.value(ppo, layers, obs), critic)
-    error = value - target
-    (grads,) = pull(2 * weight * error)
+    value, inputs = networks.forward(ppo, critic, obs)
+    error = value[:, 0] - target
+    found = networks.deltas(ppo, critic, inputs, (2 * weight * error)[:, None])
+    grads = networks.gradient(ppo, inputs, found, (weight > 0).astype(jnp.float32))
     grads = jax.tree.map(lambda g, p: g + 2 * ppo.critic_l2 * p, grads, critic)
     state, critic = adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm)
     return critic, state, jnp.sum(weight * error**2)
@@ -88,38 +89,39 @@ def _actor_gradient(
 ) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
     """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped surrogates' gradients."""
     actor = learner.actor
-    mean, pull_mean = jax.vjp(lambda layers: networks.apply(ppo, layers, samples.obs), actor.layers)
-    log_prob = networks.log_prob(actor, mean, samples.action)
+    log_prob, pull = _scores(ppo, actor, samples)
     ratio = jnp.exp(log_prob - samples.log_prob)
-    pull = _scores(actor, mean, samples.action, pull_mean)
-    reward_adv, cost_adv = samples.advantage[:, 0], samples.advantage[:, 1:]
     norms = _surrogate_norms(ppo, pull, weight * ratio, samples.advantage)
     beta = scale.refresh(ppo, learner.beta, *norms) if ppo.rsi else jnp.ones_like(learner.beta)
-    advantage = scale.combine(reward_adv, cost_adv, lam, beta)
+    advantage = scale.combine(samples.advantage[:, 0], samples.advantage[:, 1:], lam, beta)
     clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
     loss = -jnp.sum(weight * jnp.minimum(ratio * advantage, clipped)) - ppo.entropy * networks.entropy(actor.log_std)
     free = jnp.where(advantage > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
-    grads = pull(-weight * ratio * advantage * free)
+    (grads,) = pull((-weight * ratio * advantage * free)[None])
     grads = grads._replace(log_std=grads.log_std - ppo.entropy / actor.log_std.size)
     return grads, beta, loss, norms
 
 
-def _scores(actor: Actor, mean: Array, action: Array, pull_mean: Callable) -> Callable[[Array], Actor]:
-    """weights [N] -> sum of weights * grad log pi."""
+def _scores(ppo: PPO, actor: Actor, samples: Samples) -> tuple[Array, Callable[[Array], list[Actor]]]:
+    """log pi [N], and the function from weights [K, N] to the K sums of weights * grad log pi."""
+    mean, inputs = networks.forward(ppo, actor.layers, samples.obs)
     inverse = jnp.exp(-actor.log_std)
-    scaled = (action - mean) * inverse
+    scaled = (samples.action - mean) * inverse
+    found = networks.deltas(ppo, actor.layers, inputs, scaled * inverse)
 
-    def pull(weights: Array) -> Actor:
-        (layers,) = pull_mean(weights[:, None] * scaled * inverse)
-        return Actor(layers, jnp.sum(weights[:, None] * (scaled**2 - 1), 0))
+    def pull(weights: Array) -> list[Actor]:
+        layers = networks.weighted_gradients(ppo, inputs, found, weights)
+        spreads = weights @ (scaled**2 - 1)
+        return [Actor(*pair) for pair in zip(layers, spreads, strict=True)]
 
-    return pull
+    return networks.log_prob(actor, mean, samples.action), pull
 
 
-def _surrogate_norms(ppo: PPO, pull: Callable[[Array], Actor], weights: Array, advantage: Array) -> tuple[Array, Array]:
+def _surrogate_norms(
+    ppo: PPO, pull: Callable[[Array], list[Actor]], weight: Array, advantage: Array
+) -> tuple[Array, Array]:
     """Norms of the gradients of mean(ratio * A), for the reward [] and the costs [m]; NaN where nobody needs them."""
-    signals = advantage.shape[1]
     if not ppo.rsi:
-        return jnp.full((), jnp.nan), jnp.full(signals - 1, jnp.nan)
-    norms = [adam.norm(pull(weights * advantage[:, i])) for i in range(signals)]
-    return norms[0], jnp.stack(norms[1:])
+        return jnp.full((), jnp.nan), jnp.full(advantage.shape[1] - 1, jnp.nan)
+    norms = jnp.stack([adam.norm(grads) for grads in pull(weight * advantage.T)])
+    return norms[0], norms[1:]
