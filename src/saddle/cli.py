@@ -25,6 +25,15 @@ Tasks = Annotated[  # one tuple per --task, so that both `--task A B` and `--tas
     arg(name="task", metavar="TASK ...", help="Only these.", help_behavior_hint="(default: all)"),
 ]
 
+Engine = Annotated[
+    Literal["native", "mjx-jax", "mjx-warp"] | None,
+    arg(
+        metavar="ENGINE",
+        help="Of the velocity tasks: native (MuJoCo C), mjx-jax or mjx-warp. Alone, it means only these tasks.",
+        help_behavior_hint="(default: the best one here)",
+    ),
+]
+
 app = SubcommandApp()
 bench = SubcommandApp()
 
@@ -75,11 +84,12 @@ def parity(
     precision: Annotated[Literal["float32", "float64"], arg(help="Arithmetic of the replay.")] = "float32",
     as_json: Json = False,
     markdown: Annotated[bool, arg(help="Print the tables of docs/parity.md.", help_behavior_hint="")] = False,
+    engine: Engine = None,
 ) -> int:
     """Replay reference transitions step by step and report the errors. Exits with 1 when a tolerance is missed."""
     from saddle.parity import run
 
-    return 0 if run(golden, sum(tasks, ()), precision, as_json, markdown) else 1
+    return 0 if run(golden, sum(tasks, ()), precision, as_json, markdown, engine) else 1
 
 
 @bench.command(name="tasks")

@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 
 from saddle.console import console
-from saddle.parity import report
+from saddle.errors import SaddleError
+from saddle.parity import golden as recorded
+from saddle.parity import report, velocity
 from saddle.parity.compare import Precision, step
-from saddle.parity.golden import load
-from saddle.parity.verdict import judge
+from saddle.parity.golden import Golden
+from saddle.parity.verdict import Report, judge
 from saddle.tasks import make
+from saddle.tasks.velocity import engines
 
 
 def run(
@@ -17,9 +20,18 @@ def run(
     precision: Precision = "float32",
     as_json: bool = False,
     as_markdown: bool = False,
+    engine: str | None = None,
 ) -> bool:
-    """Replay, print, and say whether every tolerance we claim holds. No tasks means all that have a file."""
-    reports = [judge(rows, step(rows, make(rows.task), precision), precision) for rows in load(golden, tasks)]
+    """Replay, print, and say whether every tolerance we claim holds. No tasks means all that have a file.
+
+    engine: of the velocity tasks, the best one here by default; given without tasks, it means the velocity tasks.
+    """
+    if engine is not None:
+        engines.check(engine)
+        tasks = tasks or tuple(task for task in recorded.TASKS if task in engines.BODIES)
+        for task in (task for task in tasks if make(task).spec.name not in engines.BODIES):
+            raise SaddleError(f"{task} has no choice of engines; leave --engine out, or name a velocity task")
+    reports = [_replay(rows, precision, engine) for rows in recorded.load(golden, tasks)]
     passed = all(r.passed for r in reports)
     if as_json:
         print(json.dumps({"passed": passed, "precision": precision, "tasks": [r.as_dict() for r in reports]}, indent=2))
@@ -28,3 +40,9 @@ def run(
     else:
         report.print_tables(reports, console())
     return passed
+
+
+def _replay(rows: Golden, precision: Precision, engine: str | None) -> Report:
+    if rows.velocity:
+        return velocity.judge(rows, engine or engines.default(), precision)
+    return judge(rows, step(rows, make(rows.task), precision), precision)

@@ -22,6 +22,15 @@ _EPISODE: dict[str, dict[str, tuple[int, ...]]] = {
 }
 _BODIES = dict(zip(_EPISODE, (0, 1, 4, 1), strict=True))  # free bodies besides the robot
 _OBS = dict(zip(_EPISODE, (28, 60, 76, 76), strict=True))
+# Sizes of qpos, qvel, the observation and the action of the velocity tasks.
+_VELOCITY: dict[str, tuple[int, int, int, int]] = {
+    "SafetyHopperVelocity-v1": (6, 6, 11, 3),
+    "SafetyWalker2dVelocity-v1": (9, 9, 17, 6),
+    "SafetyHalfCheetahVelocity-v1": (9, 9, 17, 6),
+    "SafetyAntVelocity-v1": (15, 14, 27, 8),
+}
+_VELOCITY_SCALARS = ("ep", "step", "terminated", "truncated", "reward", "cost", "x_velocity", "y_velocity", "ncon")
+TASKS = (*_EPISODE, *_VELOCITY)
 _INTEGERS = ("ep", "step", "timer", "timer2", "goal_button", "goal_button2", "contact_end", "contact_any")
 _FLAGS = ("terminated", "truncated", "goal_met")
 _REALS = ("time", "last_goal", "last_box", "last_box_goal", "reward", "cost")
@@ -47,6 +56,17 @@ class Golden:
         return len(self["ep"])
 
     @property
+    def velocity(self) -> bool:
+        """Are these rows of a velocity task?"""
+        return self.task in _VELOCITY
+
+    @property
+    def episodes(self) -> int:
+        """Episodes that the rows were taken from."""
+        first = self.arrays.get("ep_seed" if self.velocity else "ep_agent", 0)
+        return len(first) if isinstance(first, np.ndarray) and first.ndim else 0
+
+    @property
     def bodies(self) -> int:
         """Free bodies besides the robot."""
         return _BODIES[self.task]
@@ -63,9 +83,7 @@ def load(directory: Path | None, tasks: tuple[str, ...] = ()) -> list[Golden]:
         raise SaddleError(f"{directory} is not a directory; --golden takes a folder of <task>.npz files")
     for task in tasks:
         make(task)  # an unknown name is answered with the nearest one
-        if task not in _EPISODE:
-            raise SaddleError(f"{task} has no parity check; there is one for {', '.join(_EPISODE)}")
-    paths = {task: directory / f"{task}.npz" for task in tasks or _EPISODE}
+    paths = {task: directory / f"{task}.npz" for task in tasks or TASKS}
     missing = [path for path in paths.values() if not path.is_file()]
     if tasks and missing:
         raise SaddleError(f"{missing[0]} does not exist; --task {missing[0].stem} needs that file")
@@ -97,6 +115,11 @@ def _read(task: str, path: Path) -> Golden:
 
 def _expected(task: str) -> dict[str, tuple[int, ...]]:
     """Trailing shape of every per-row array that is used."""
+    if task in _VELOCITY:
+        positions, velocities, obs, action = _VELOCITY[task]
+        found: dict[str, tuple[int, ...]] = dict.fromkeys(_VELOCITY_SCALARS, ())
+        found |= {"qpos": (positions,), "qvel": (velocities,), "qpos2": (positions,), "qvel2": (velocities,)}
+        return found | {"xpos_torso": (3,), "xpos_torso2": (3,), "obs2": (obs,), "action": (action,)}
     bodies = _BODIES[task]
     pose, velocity = (3 + 7 * bodies,), (3 + 6 * bodies,)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SCALARS, ())
@@ -106,9 +129,10 @@ def _expected(task: str) -> dict[str, tuple[int, ...]]:
 
 def _check_shapes(golden: Golden) -> None:
     rows = golden.arrays["ep"].size if "ep" in golden.arrays else 0
-    episodes = len(golden.arrays["ep_agent"]) if np.ndim(golden.arrays.get("ep_agent", 0)) else 0
+    per_episode = {"ep_seed": ()} if golden.velocity else {"ep_agent": (3,), **_EPISODE[golden.task]}
+    episodes = golden.episodes
     wanted = {name: (rows, *shape) for name, shape in _expected(golden.task).items()}
-    wanted |= {name: (episodes, *shape) for name, shape in {"ep_agent": (3,), **_EPISODE[golden.task]}.items()}
+    wanted |= {name: (episodes, *shape) for name, shape in per_episode.items()}
     for name, shape in wanted.items():
         array = golden.arrays.get(name)
         if array is None:
@@ -125,15 +149,21 @@ def _check_shapes(golden: Golden) -> None:
 def _check_values(golden: Golden) -> None:
     """What would otherwise fail deep inside: indices out of range and quaternions that are none."""
     button = (0 if "ep_buttons" in golden.arrays else -1, _BUTTONS)
-    for name, (low, high) in {
-        "ep": (0, len(golden["ep_agent"])),
-        "goal_button": button,
-        "goal_button2": button,
-    }.items():
+    ranges = {"ep": (0, golden.episodes)}
+    ranges |= {} if golden.velocity else {"goal_button": button, "goal_button2": button}
+    for name, (low, high) in ranges.items():
         array = golden[name]
         if array.dtype.kind not in "iu" or array.min() < low or array.max() >= high:
             raise SaddleError(f"{golden.path}: {name!r} must hold integers from {low} to {high - 1}")
     for name in ("qpos", "qpos2"):
-        norms = np.linalg.norm(golden[name][:, 3:].reshape(golden.rows, golden.bodies, 7)[..., 3:], axis=-1)
+        norms = np.linalg.norm(_quaternions(golden, golden[name]), axis=-1)
         if (np.abs(norms - 1) > 1e-3).any():
             raise SaddleError(f"{golden.path}: {name!r} has quaternions that are not of unit length")
+
+
+def _quaternions(golden: Golden, qpos: np.ndarray) -> np.ndarray:
+    """[N, B, 4]: those of the free bodies in qpos [N, nq]; B is 1 for Ant and 0 for the other velocity tasks."""
+    if golden.velocity:
+        ant = qpos.shape[1] == _VELOCITY["SafetyAntVelocity-v1"][0]
+        return qpos[:, None, 3:7] if ant else np.zeros((golden.rows, 0, 4))
+    return qpos[:, 3:].reshape(golden.rows, golden.bodies, 7)[..., 3:]

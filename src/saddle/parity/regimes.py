@@ -27,6 +27,8 @@ MEANING: Mapping[str, str] = {
     "body-body": "gremlin against gremlin or button, box against pillar, none touched by the robot; not a first step",
     "not first": "every row but the first steps of episodes",
     "first": "first steps of episodes with untouched bodies: rounding decides whether these rest on the floor",
+    "contact": "velocity tasks: the body touches the floor or itself at the engine's last evaluation",
+    "no contact": "velocity tasks: it does not",
     "moving": "untouched, and the vase or box moves faster than 1 mm/s before the step",
 }
 

@@ -20,6 +20,9 @@ _UNITS = {
     "body velocity": "m/s",
     "body spin": "rad/s",
     "displacement": "relative",
+    "qpos": "m, rad",
+    "qvel": "m/s, rad/s",
+    "speed": "m/s",
 }
 _LINE_HEAD = ("regime", "quantity", "rows", *(f"{p} %" for p in PERCENTILES), "tolerance", "claimed", "reached", "")
 _AGREEMENT_HEAD = ("regime", "event", "rows", "agree", "at threshold", "required", "")
@@ -43,8 +46,9 @@ def markdown(reports: Iterable[Report]) -> str:
 
 
 def _title(report: Report) -> str:
-    note = f", {report.left_out} left out where a contact switches within 1e-6 m" if report.left_out else ""
-    return f"{report.task}, {report.precision}: {report.rows} rows{note}"
+    note = f", {report.left_out} left out where {report.why}" if report.left_out else ""
+    engine = "" if report.engine == "jax" else f"{report.engine}, "
+    return f"{report.task}, {engine}{report.precision}: {report.rows} rows{note}"
 
 
 def _line_cells(line: Line) -> list[str]:

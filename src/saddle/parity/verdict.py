@@ -10,7 +10,7 @@ from saddle.parity import events, regimes, tolerances
 from saddle.parity.compare import Outcome, Precision, errors
 from saddle.parity.events import Agreement
 from saddle.parity.golden import Golden
-from saddle.parity.tolerances import Bounds
+from saddle.parity.tolerances import Bounds, Column, Criterion
 
 PERCENTILES = (50, 90, 99, 100)
 _REWARD_SLACK = {"float32": 1e-5, "float64": 1e-12}
@@ -37,9 +37,11 @@ class Report:
     task: str
     precision: Precision
     rows: int
-    left_out: int  # rows that are in no line, since a contact with a static object switches within 1e-6 m
+    left_out: int  # rows that are in no line, since rounding decides them
     lines: tuple[Line, ...]
     agreements: tuple[Agreement, ...]
+    engine: str = "jax"
+    why: str = "a contact switches within 1e-6 m"  # what is the matter with the rows that were left out
 
     @property
     def passed(self) -> bool:
@@ -68,26 +70,35 @@ def judge(golden: Golden, out: Outcome, precision: Precision) -> Report:
             values = found[quantity][rows & kept] if quantity in found else np.zeros(0)
             values = values[~np.isnan(values)]
             if len(values):
-                lines.append(_line(golden.task, regime, quantity, values, precision))
+                criterion = tolerances.criterion(golden.task, regime, quantity)
+                claimed = tolerances.claim(golden.task, regime)
+                lines.append(line(criterion, regime, quantity, values, precision, claimed))
     counted = events.agreements(golden, out, found, _REWARD_SLACK[precision])
     return Report(golden.task, precision, golden.rows, int((~kept).sum()), tuple(lines), tuple(counted))
 
 
-def _line(task: str, regime: str, quantity: str, values: np.ndarray, precision: Precision) -> Line:
+def line(
+    criterion: Criterion | None,
+    regime: str,
+    quantity: str,
+    values: np.ndarray,
+    precision: Precision,
+    claimed: Column = "exact",
+) -> Line:
+    """The errors `values` [n] of one quantity, held against a criterion if there is one."""
     # The smallest error that so many rows do not exceed: no interpolation, so that an infinite one stays infinite.
     percentiles = tuple(float(p) for p in np.percentile(values, PERCENTILES, method="inverted_cdf"))
-    columns = _columns(task, regime, quantity, precision)
+    columns = _columns(criterion, precision)
     if not columns:
         return Line(regime, quantity, len(values), percentiles, "", (), "", True)
-    claimed = "double" if "double" in columns else tolerances.claim(task, regime)
+    name = "double" if "double" in columns else claimed
     holds = {name: all(bound.holds(values) for bound in bounds) for name, bounds in columns.items()}
     reached = next((name for name, held in holds.items() if held and columns[name]), "none")
-    return Line(regime, quantity, len(values), percentiles, claimed, columns[claimed], reached, passed=holds[claimed])
+    return Line(regime, quantity, len(values), percentiles, name, columns[name], reached, passed=holds[name])
 
 
-def _columns(task: str, regime: str, quantity: str, precision: Precision) -> dict[str, Bounds]:
+def _columns(found: Criterion | None, precision: Precision) -> dict[str, Bounds]:
     """The columns that apply, best first."""
-    found = tolerances.criterion(task, regime, quantity)
     if found is None:
         return {}
     if precision == "float64" and found.double is not None:

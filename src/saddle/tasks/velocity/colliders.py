@@ -1,9 +1,9 @@
 """MJX's contact of a capsule with the floor, with MuJoCo C's friction directions.
 
-Where a capsule stands steeper than 60 degrees, MJX turns its contact frame to a world axis; MuJoCo C keeps the projected
-axis of the capsule. The friction pyramid has corners, so the direction matters: Ant's velocities after a step are off by
-up to 1.5 m/s or rad/s. Both of MJX's implementations look the collider up by name, and here they find ours instead.
-Only this process is changed, and only towards what MuJoCo C does.
+Where a capsule stands steeper than 60 degrees, MJX turns its contact frame to a world axis; MuJoCo C keeps the
+projected axis of the capsule. The friction pyramid has corners, so the direction matters: Ant's velocities after a step
+are off by up to 1.5 m/s or rad/s. Both of MJX's implementations look the collider up by name, and here they find ours
+instead. Only this process is changed, and only towards what MuJoCo C does.
 """
 
 import contextlib

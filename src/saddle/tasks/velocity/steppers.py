@@ -1,5 +1,7 @@
 """One env step of a batch of worlds in MJX, on either of its implementations."""
 
+import contextlib
+import io
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -7,10 +9,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
-from mujoco import mjx
 
 from saddle.tasks.velocity import colliders, models
 from saddle.tasks.velocity.body import Body, glide
+
+mjx: Any
+with contextlib.redirect_stdout(io.StringIO()):  # it prints that Warp is missing, where it is
+    from mujoco import mjx
 
 TORSO = 1  # the first body after the world
 ROWS = 4  # constraint rows of a contact with friction
@@ -116,7 +121,9 @@ def _linked_pairs(model: Any) -> int:
     count = 0
     for a in range(1, model.ngeom):
         for b in range(a + 1, model.ngeom):
-            meet = model.geom_contype[a] & model.geom_conaffinity[b] or model.geom_contype[b] & model.geom_conaffinity[a]
+            meet = (
+                model.geom_contype[a] & model.geom_conaffinity[b] or model.geom_contype[b] & model.geom_conaffinity[a]
+            )
             first, second = model.geom_bodyid[a], model.geom_bodyid[b]
             near = first in (second, model.body_parentid[second]) or second == model.body_parentid[first]
             count += bool(meet) and not near
