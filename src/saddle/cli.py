@@ -13,6 +13,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 from tyro.extras import SubcommandApp
 
 import saddle
+from saddle.cli_study import imports, study
 from saddle.errors import SaddleError
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
@@ -105,6 +106,8 @@ def bench_tasks(
 
 
 app.command(bench, name="bench", help="Measure speed on this machine.")
+app.command(study, name="study", help="Plan, run and look after studies.")
+app.command(imports, name="import", help="Make a study of logs that other software wrote.")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

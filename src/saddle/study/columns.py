@@ -80,7 +80,7 @@ def metrics_frame(runs: Sequence[str], start: int, rows: Sequence[Mapping[str, n
 
 
 def typed_metrics(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with all columns of the contract, in order and typed; further ones follow, floats as float32."""
+    """The frame with all columns of the contract, in order and typed; further ones follow."""
     missing = [name for name in METRICS if name not in frame.columns]
     frame = frame.with_columns(
         pl.lit(float("nan") if METRICS[name].is_float() else None, METRICS[name]).alias(name) for name in missing
@@ -88,5 +88,10 @@ def typed_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     further = [name for name in frame.columns if name not in METRICS]
     return frame.select(
         *(pl.col(name).cast(kind) for name, kind in METRICS.items()),
-        *(pl.col(name).cast(METRICS.get(name.rpartition("_")[0], pl.Float32)) for name in further),
+        *(pl.col(name).cast(_further_kind(name, frame.schema[name])) for name in further),
     )
+
+
+def _further_kind(name: str, kind: Any) -> Any:
+    """`cost_1` is like `cost`; text, which only imports have, stays text; anything else is float32."""
+    return kind if kind == pl.String else METRICS.get(name.rpartition("_")[0], pl.Float32)

@@ -37,7 +37,7 @@ def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFr
     """The unit's runs, each with the lambda* of its limit."""
     source = sweep or study
     costs = final_costs(source, _sweep_runs(source, frame))
-    if len(costs) < 2:
+    if sum(at > 0 for at in costs) < 2:
         raise SaddleError(f"lambda* of {frame['task'][0]} needs a sweep of two lambdas or more that did not fail")
     stars = {limit: lambda_star(costs, limit) for limit in frame["limit"].unique().to_list()}
     changes = []
@@ -75,18 +75,17 @@ def lambda_star(costs: Mapping[float, Sequence[float]], limit: float) -> float:
     is below everywhere, the largest if it is above.
     """
     from saddle.analysis.options import Options
-    from saddle.analysis.profile import crossings
-    from saddle.analysis.smooth import smooth
+    from saddle.analysis.profile import Sweep, crossings, fit, from_axis
 
-    options = Options()
+    options = Options(replicates=100)  # of which only the estimate is used
     lambdas = np.array(sorted(at for at in costs if at > 0))
-    x, means = np.log(lambdas), np.array([np.mean(costs[at]) for at in lambdas])
-    axis = np.linspace(x[0], x[-1], options.grid)
-    profile = smooth(x, means, options.frac, options.iterations, axis).fit
-    found = crossings(axis, profile, limit)
+    seeds = max(len(costs[at]) for at in lambdas)
+    table = np.array([[*costs[at], *[math.nan] * (seeds - len(costs[at]))] for at in lambdas])
+    profile = fit(Sweep(lambdas, np.arange(seeds), table, table), options)
+    found = crossings(profile.axis, profile.costs.value, limit)
     if len(found):
-        return math.exp(found[0])
-    return float(lambdas[0] if profile[0] <= limit else lambdas[-1])
+        return float(from_axis(found[0], options))
+    return float(lambdas[0] if profile.costs.value[0] <= limit else lambdas[-1])
 
 
 def open_sweep(path: Path | None) -> Study | None:

@@ -9,9 +9,8 @@ from saddle.study import claims, dependent
 from saddle.study.atomic import StoreError
 from saddle.study.plan import Chunking
 from saddle.study.program import Factory
-from saddle.study.stop import Stopper
 from saddle.study.store import Study
-from saddle.study.unit import Listener, UnitRun, fail, unit_runs
+from saddle.study.unit import Listener, Stop, UnitRun, fail, unit_runs
 
 POLL = 2.0  # seconds between looks at units that others hold
 
@@ -24,7 +23,7 @@ class Worker:
     make: Factory
     chunking: Chunking
     listener: Listener
-    stop: Stopper
+    stop: Stop
     sweep: Study | None = None
     lease: float = claims.LEASE
     broken: set[str] = field(default_factory=set)

@@ -13,7 +13,7 @@ from saddle.config import PPO, Fixed, Rule
 from saddle.errors import SaddleError
 
 Limit = tuple[float, ...]  # one entry per constraint
-MOST_MEMBERS = 250  # in a unit; beyond this a population on one GPU gains little, and a kill loses more
+MOST_MEMBERS = 300  # in a unit: room for a task's sweep with its adaptive rules; beyond, a GPU gains little
 
 
 @dataclass(frozen=True)

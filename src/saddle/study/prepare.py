@@ -14,15 +14,20 @@ from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
 from saddle.study.presets import TASKS
 from saddle.study.store import MANIFEST, Study
 from saddle.study.toml import plan_from
-from saddle.study.writer import check_writable, create, manifest, write_runs
+from saddle.study.writer import check_writable, create, hardware, manifest, write_runs
 
 SHARE_OF_MEMORY = 0.5  # that a unit may take; the rest is for the compiler's temporaries and the machine
 UNUSED_LIMIT = 25.0  # of runs with a fixed lambda, which look at none
 
-Capacity = Callable[[str], int]
+Survey = Callable[[Plan], tuple[dict[str, int], dict[str, Any]]]
 
 
-def prepare(plan: Plan, out: Path, resume: bool, sweep: Path | None = None, capacity: Capacity | None = None) -> Study:
+def survey_here(plan: Plan) -> tuple[dict[str, int], dict[str, Any]]:
+    """Members that a unit may have on this machine, by task, and its hardware."""
+    return {task: capacity_here(plan, task) for task in plan.tasks}, hardware()
+
+
+def prepare(plan: Plan, out: Path, resume: bool, sweep: Path | None = None, survey: Survey = survey_here) -> Study:
     """The study's directory, made with all runs planned, or found with the same plan in it."""
     if (out / MANIFEST).exists():
         study = Study(out)
@@ -34,13 +39,15 @@ def prepare(plan: Plan, out: Path, resume: bool, sweep: Path | None = None, capa
     check_tasks(plan)
     check_sweep(plan, sweep)
     check_writable(out)
-    packed = units(plan, capacity or (lambda task: capacity_here(plan, task)))
+    capacity, machine = survey(plan)
+    packed = units(plan, capacity.__getitem__)
 
     def fill(folder: Path) -> None:
         for unit, some in packed.items():
             write_runs(folder, unit, runs_frame([row_of(plan, unit, run) for run in some]))
 
-    create(out, manifest(plan.name, plan.ppo.precision, plans.to_dict(plan)), fill)
+    facts = manifest(plan.name, plan.ppo.precision, plans.to_dict(plan), machine)
+    create(out, facts, fill)
     return Study(out)
 
 
@@ -131,8 +138,8 @@ def plan_of(study: Study) -> Plan:
 def _same_plan(plan: Plan, study: Study) -> None:
     wanted, there = plans.to_dict(plan), plans.to_dict(plan_of(study))
     for key in wanted:
-        # How often a study is saved does not change its results.
-        if wanted[key] != there[key] and key != "chunk":
+        # How often a study is saved does not change its results, and its units are made already.
+        if wanted[key] != there[key] and key not in ("chunk", "members"):
             raise SaddleError(
                 f"{study.path} holds a study with another plan ({key} differs); choose another directory, or the plan "
                 "that began it"

@@ -81,11 +81,7 @@ class Study:
 
     def progress(self, unit: str) -> dict[str, Any]:
         """The unit's `state` (running, stopped, done, failed), epochs done and in all, seconds; {} before its start."""
-        return read_json(self.progress_file(unit))
-
-    def progress_file(self, unit: str) -> Path:
-        """Where a unit's owner says how far it is."""
-        return self.path / "units" / f"{unit}.json"
+        return read_json(self.path / "units" / f"{unit}.json")
 
     def policy(self, run: str) -> Policy:
         """The final policy of a run: a function from an observation to an action."""

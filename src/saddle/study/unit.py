@@ -8,6 +8,7 @@ by bit the same, and replace themselves.
 import json
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -170,7 +171,7 @@ class UnitRun:
         write_runs(self.study.path, self.name, member_rows(self.frame, changes))
 
     def _progress(self, state: str, epoch: int, epochs: int) -> None:
-        write_progress(self.study, self.name, state, epoch, epochs, self._spent)
+        write_progress(self.study.path, self.name, state, epoch, epochs, self._spent)
 
     def _clear_remains(self) -> None:
         """Remove files that a killed owner was still writing."""
@@ -186,7 +187,7 @@ def fail(study: Study, unit: str, reason: str) -> None:
     write_runs(study.path, unit, member_rows(frame, [{"status": "failed", "reason": reason}] * frame.height))
     before = study.progress(unit)
     epoch, epochs = before.get("epoch", 0), before.get("epochs", 0)
-    write_progress(study, unit, "failed", epoch, epochs, before.get("seconds", 0.0), reason)
+    write_progress(study.path, unit, "failed", epoch, epochs, before.get("seconds", 0.0), reason)
 
 
 def unit_runs(study: Study, unit: str) -> pl.DataFrame:
@@ -204,8 +205,8 @@ def members(frame: pl.DataFrame) -> tuple[Member, ...]:
 
 
 def write_progress(
-    study: Study, unit: str, state: str, epoch: int, epochs: int, seconds: float, error: str | None = None
+    store: Path, unit: str, state: str, epoch: int, epochs: int, seconds: float, error: str | None = None
 ) -> None:
     """Say how far a unit is."""
     facts = {"state": state, "epoch": epoch, "epochs": epochs, "seconds": round(seconds, 3), "updated": time.time()}
-    write_json(study.progress_file(unit), {**facts, **({"error": error} if error else {})})
+    write_json(store / "units" / f"{unit}.json", {**facts, **({"error": error} if error else {})})

@@ -48,7 +48,9 @@ def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -
         raise
 
 
-def manifest(name: str, precision: str | None, plan: dict[str, Any]) -> dict[str, Any]:
+def manifest(
+    name: str, precision: str | None, plan: dict[str, Any], machine: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """The facts about a new study."""
     return {
         "schema": SCHEMA,
@@ -57,7 +59,7 @@ def manifest(name: str, precision: str | None, plan: dict[str, Any]) -> dict[str
         "saddle": saddle.__version__,
         "versions": {"python": platform.python_version(), **_versions()},
         "git": _git_revision(),
-        "hardware": hardware(),
+        "hardware": machine or hardware(),
         "precision": precision,
         "plan": plan,
     }

@@ -1,0 +1,25 @@
+"""`saddle study export`: the two tables as CSV, for whoever has no Parquet."""
+
+from pathlib import Path
+
+from saddle.errors import SaddleError
+from saddle.study.atomic import TEMPORARY, store_error
+from saddle.study.store import Study
+
+
+def export_csv(study: Study, folder: Path) -> list[Path]:
+    """Write runs.csv and metrics.csv into `folder`, streaming; files that are there are not overwritten."""
+    runs, metrics = folder / "runs.csv", folder / "metrics.csv"
+    for file in (runs, metrics):
+        if file.exists():
+            raise SaddleError(f"{file} exists; choose another folder, or remove it")
+    beside = metrics.with_name(metrics.name + TEMPORARY)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        study.scan_metrics().sink_csv(beside)
+        beside.replace(metrics)
+        study.runs.write_csv(runs)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise store_error(folder, error) from None
+    return [runs, metrics]

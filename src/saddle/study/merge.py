@@ -1,0 +1,125 @@
+"""`saddle study merge`: one study of several. A run that is in more than one is taken where it got furthest."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from saddle.errors import SaddleError
+from saddle.study import claims
+from saddle.study.store import Study, chunks
+from saddle.study.unit import unit_runs
+from saddle.study.writer import create, manifest, write_chunk, write_runs
+
+WHAT_A_RUN_IS = ("task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "params")
+
+
+class Part(NamedTuple):
+    """Runs of one unit that go into the merged study."""
+
+    study: Study
+    unit: str
+    name: str  # of the unit in the merged study
+    runs: pl.DataFrame
+    whole: bool  # all runs of the unit
+
+
+def merge(paths: Sequence[Path], out: Path) -> None:
+    """Write the studies at `paths` as one into `out`."""
+    if len(paths) < 2:
+        raise SaddleError("a merge needs at least two studies")
+    studies = [Study(path) for path in paths]
+    for study in studies:
+        _at_rest(study)
+    parts = list(_parts(studies))
+
+    def fill(folder: Path) -> None:
+        for part in parts:
+            _copy(part, folder)
+
+    create(out, _manifest(studies), fill)
+    print(f"{sum(part.runs.height for part in parts)} runs in {len(parts)} units: {out}")
+
+
+def _at_rest(study: Study) -> None:
+    for unit in study.units():
+        holder = claims.look(study.path, unit)
+        if holder is not None and holder.alive:
+            raise SaddleError(f"{study.path} is being run (unit {unit}); stop it, or wait, and merge then")
+
+
+def _parts(studies: list[Study]) -> Iterator[Part]:
+    """Every unit of every study with the runs that are taken from it."""
+    tables = [_with_reach(study) for study in studies]
+    best: dict[str, tuple[int, int]] = {}  # run -> (epochs, study)
+    for i, table in enumerate(tables):
+        for run, reach in table.select("run", "reach").iter_rows():
+            if run in best:
+                _same_settings(run, tables[best[run][1]], table, studies[best[run][1]], studies[i])
+            if run not in best or reach > best[run][0]:
+                best[run] = (reach, i)
+    taken: set[str] = set()
+    for i, study in enumerate(studies):
+        for unit in study.units():
+            runs = unit_runs(study, unit)
+            kept = runs.filter(pl.col("run").is_in([run for run in runs["run"] if best[run][1] == i]))
+            if kept.height:
+                name = next(n for n in (unit, *(f"{unit}-{k}" for k in range(2, 10**6))) if n not in taken)
+                taken.add(name)
+                yield Part(study, unit, name, kept.with_columns(unit=pl.lit(name)), kept.height == runs.height)
+
+
+def _with_reach(study: Study) -> pl.DataFrame:
+    """The runs with the epochs that each has."""
+    reach = study.scan_metrics().group_by("run").agg(pl.len().cast(pl.Int64).alias("reach")).collect()
+    return study.runs.join(reach, on="run", how="left").with_columns(pl.col("reach").fill_null(0))
+
+
+def _same_settings(run: str, first: pl.DataFrame, second: pl.DataFrame, a: Study, b: Study) -> None:
+    one, two = (
+        first.row(by_predicate=pl.col("run") == run, named=True),
+        second.row(by_predicate=pl.col("run") == run, named=True),
+    )
+    if not one["reach"] or not two["reach"]:
+        return  # lambda* may be known on one side only
+    for column in WHAT_A_RUN_IS:
+        if one[column] != two[column]:
+            raise SaddleError(f"run {run} is in {a.path} and in {b.path} with different {column}; nothing was merged")
+
+
+def _copy(part: Part, folder: Path) -> None:
+    source = part.study.path
+    write_runs(folder, part.name, part.runs)
+    for start, stop, file in sorted(chunks(source, part.unit)):
+        if file in part.study.chunk_files(part.unit):
+            frame = pl.read_parquet(file.read_bytes())
+            write_chunk(folder, part.name, start, stop, frame.filter(pl.col("run").is_in(part.runs["run"].to_list())))
+    for run in part.runs["run"]:
+        if part.study.policy_folder(run).is_dir():
+            shutil.copytree(part.study.policy_folder(run), folder / "policies" / run)
+    if not part.whole:
+        return  # half a population cannot go on from the whole one's checkpoint
+    for kind, suffix in (("units", ".json"), ("checkpoints", ".safetensors"), ("checkpoints", ".safetensors.prev")):
+        file = source / kind / (part.unit + suffix)
+        if file.exists():
+            (folder / kind).mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / kind / (part.name + suffix))
+
+
+def _manifest(studies: list[Study]) -> dict[str, Any]:
+    """Parts of one plan keep it, and can be resumed; different plans are listed."""
+    plans = [_comparable(study.manifest["plan"]) for study in studies]
+    sources = [{key: study.manifest.get(key) for key in ("name", "created", "hardware", "git")} for study in studies]
+    if all(plan == plans[0] for plan in plans):
+        return {**studies[0].manifest, "merged_from": sources}
+    names = list(dict.fromkeys(study.manifest["name"] for study in studies))
+    precisions = {study.manifest.get("precision") for study in studies}
+    plan = {"merged": [study.manifest["plan"] for study in studies]}
+    precision = precisions.pop() if len(precisions) == 1 else "mixed"
+    return {**manifest("+".join(names), precision, plan), "merged_from": sources}
+
+
+def _comparable(plan: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in plan.items() if key not in ("chunk", "members")}

@@ -1,0 +1,183 @@
+"""Run a study on a Ray cluster: each unit a task that Ray retries elsewhere when its worker or node dies.
+
+All nodes see the study's directory (a shared filesystem, or one machine). What survives a dead node is what is in the
+store: a retried task takes the unit over and goes on from its checkpoint.
+"""
+
+import logging
+import secrets
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+from saddle.errors import SaddleError
+from saddle.study import claims
+from saddle.study.atomic import StoreError, write
+from saddle.study.dependent import open_sweep
+from saddle.study.local import POLL, Worker
+from saddle.study.plan import Chunking, Plan
+from saddle.study.prepare import capacity_here
+from saddle.study.program import factory
+from saddle.study.stop import Stopper
+from saddle.study.store import Study
+from saddle.study.unit import Listener, unit_runs
+from saddle.study.writer import hardware
+
+ANSWER_WITHIN = 10.0  # seconds in which a cluster's address has to answer
+
+
+def connect(address: str | None) -> None:
+    """Join the cluster at `address` ('auto': the one this machine belongs to), or start one here."""
+    if ray.is_initialized():
+        return
+    if address not in (None, "auto"):
+        host, _, port = address.removeprefix("ray://").rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), ANSWER_WITHIN).close()
+        except (OSError, ValueError) as error:
+            raise SaddleError(
+                f"no Ray cluster answers at {address} ({error}); start one with 'ray start --head', or leave --address "
+                "away to use this machine"
+            ) from None
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+    except (ConnectionError, RuntimeError, RayError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise SaddleError(f"cannot use the Ray cluster at {address or 'this machine'}: {reason}") from None
+
+
+def survey(plan: Plan) -> tuple[dict[str, int], dict[str, Any]]:
+    """Members that a worker's memory has room for, by task, and the worker's hardware.
+
+    Asked of a worker, because asking JAX here would take the GPU that a worker on this machine needs.
+    """
+
+    def look() -> tuple[dict[str, int], dict[str, Any]]:
+        return {task: capacity_here(plan, task) for task in plan.tasks}, hardware()
+
+    return ray.get(ray.remote(look).options(**resources(), max_calls=1).remote())
+
+
+def resources() -> dict[str, float]:
+    """What one unit asks for: a GPU where the cluster has any, else all cores of its smallest node."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if any(node.get("GPU") for node in nodes):
+        return {"num_gpus": 1}
+    return {"num_cpus": max(1, min(node.get("CPU", 1) for node in nodes))}
+
+
+class StopFile:
+    """A stop that reaches every node: the driver makes a file, tasks look for it before each epoch."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def before(self, seconds: float) -> bool:
+        """Whether the driver said stop."""
+        return self.file.exists()
+
+
+class Messages:
+    """A listener on a worker: what was said goes back to the driver with the result."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+        """Nothing: the driver reads progress from the store."""
+
+    def say(self, text: str) -> None:
+        """Remember it."""
+        self.said.append(text)
+
+
+def run_unit(store: str, unit: str, program: str, chunking: Chunking, sweep: str | None, stop_file: str) -> list[str]:
+    """The task: wait until a dead owner's claim is void, then run the unit. Returns what was said."""
+    messages, stop = Messages(), StopFile(Path(stop_file))
+    study = Study(Path(store))
+    other = open_sweep(Path(sweep) if sweep else None)
+    worker = Worker(study, factory(program), chunking, messages, stop, other)
+    while not stop.before(0) and worker.ready(unit):
+        claim = claims.take(study.path, unit)
+        if claim is not None:
+            worker.run_claimed(claim)
+            break
+        time.sleep(POLL)
+    return messages.said
+
+
+class RayEngine:
+    """Hands ready units to the cluster and follows them."""
+
+    def __init__(
+        self, study: Study, program: str, chunking: Chunking, listener: Listener, stop: Stopper, sweep: Path | None
+    ) -> None:
+        self.study, self.program, self.chunking = study, program, chunking
+        self.listener, self.stop, self.sweep = listener, stop, sweep
+        self._stop_file = study.path.absolute() / "claims" / f"{secrets.token_hex(8)}.stop"
+        self._shown: dict[str, int] = {}
+
+    def work(self) -> None:
+        """Until every unit is finished or has failed, or it is time to stop."""
+        task = ray.remote(run_unit).options(**resources(), max_retries=-1, max_calls=1)
+        worker = Worker(
+            self.study, factory(self.program), self.chunking, self.listener, self.stop, open_sweep(self.sweep)
+        )
+        running: dict[Any, str] = {}
+        tried: set[str] = set()
+        try:
+            while True:
+                self._stop_in_time()
+                for unit in self.study.units():
+                    if unit not in tried and not self._stop_file.exists() and worker.ready(unit):
+                        tried.add(unit)
+                        running[task.remote(*self._arguments(unit))] = unit
+                if not running:
+                    return
+                ended, _ = ray.wait(list(running), timeout=POLL / 2)
+                self._show(running.values())
+                for reference in ended:
+                    running.pop(reference)
+                    self._collect(reference)
+        finally:
+            self._say_stop()
+            ray.wait(list(running), num_returns=max(1, len(running)), timeout=60) if running else None
+            self._stop_file.unlink(missing_ok=True)
+
+    def _arguments(self, unit: str) -> tuple[Any, ...]:
+        sweep = str(self.sweep.absolute()) if self.sweep else None
+        return str(self.study.path.absolute()), unit, self.program, self.chunking, sweep, str(self._stop_file)
+
+    def _stop_in_time(self) -> None:
+        if self.stop.before(max((self._pace(unit) for unit in self._shown), default=0.0)):
+            self._say_stop()
+
+    def _say_stop(self) -> None:
+        write(self._stop_file, b"")
+
+    def _pace(self, unit: str) -> float:
+        """Seconds of an epoch so far."""
+        progress = self.study.progress(unit)
+        return progress.get("seconds", 0.0) / max(1, progress.get("epoch", 0))
+
+    def _show(self, units: Any) -> None:
+        for unit in units:
+            progress = self.study.progress(unit)
+            epoch = progress.get("epoch", 0)
+            if epoch and self._shown.get(unit) != epoch:
+                self._shown[unit] = epoch
+                members = unit_runs(self.study, unit).height
+                self.listener.epoch(unit, epoch, progress["epochs"], members, self._pace(unit))
+
+    def _collect(self, reference: Any) -> None:
+        try:
+            for text in ray.get(reference):
+                self.listener.say(text)
+        except RayTaskError as error:
+            if isinstance(error.cause, StoreError):
+                raise StoreError(str(error.cause)) from None
+            raise

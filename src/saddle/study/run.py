@@ -1,0 +1,85 @@
+"""`saddle study run`: prepare the store, choose the engine, say how it ended."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from saddle.errors import SaddleError
+from saddle.study import presets
+from saddle.study.dependent import open_sweep
+from saddle.study.local import Worker
+from saddle.study.plan import Plan
+from saddle.study.prepare import prepare
+from saddle.study.program import POPULATION, factory
+from saddle.study.status import counts, last_failures
+from saddle.study.stop import Stopper, seconds
+from saddle.study.store import Study
+from saddle.study.unit import Listener
+from saddle.study.view import view
+
+FINISHED, SOME_FAILED, TIME_LIMIT = 0, 1, 3  # exit codes; a signal's is 128 + its number, as shells have it
+
+
+def run(
+    name: str,
+    out: Path,
+    resume: bool = False,
+    limit_time: str | None = None,
+    engine: Literal["local", "ray"] = "local",
+    address: str | None = None,
+    sweep: Path | None = None,
+    members: int | None = None,
+    as_json: bool = False,
+    program: str = POPULATION,
+) -> int:
+    """Run a preset or study file in `out`; returns the exit code."""
+    if address is not None and engine != "ray":
+        raise SaddleError("--address is the Ray cluster's; add --engine ray")
+    plan = presets.load(name)
+    if members is not None:
+        plan = dataclasses.replace(plan, members=members)
+    limit = None if limit_time is None else seconds(limit_time)
+    with Stopper(limit) as stop, view(as_json) as listener:
+        if engine == "ray":
+            study = _run_on_ray(plan, out, resume, sweep, program, address, listener, stop)
+        else:
+            study = prepare(plan, out, resume, sweep)
+            Worker(study, factory(program), plan.chunk, listener, stop, open_sweep(sweep)).work()
+    return _end(study, stop, name, as_json)
+
+
+def _run_on_ray(
+    plan: Plan,
+    out: Path,
+    resume: bool,
+    sweep: Path | None,
+    program: str,
+    address: str | None,
+    listener: Listener,
+    stop: Stopper,
+) -> Study:
+    try:
+        from saddle.study import ray
+    except ImportError:
+        raise SaddleError("the Ray engine needs Ray: pip install 'saddle[ray]'") from None
+    ray.connect(address)
+    study = prepare(plan, out, resume, sweep, ray.survey)
+    ray.RayEngine(study, program, plan.chunk, listener, stop, sweep).work()
+    return study
+
+
+def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
+    found: dict[str, Any] = counts(study)
+    stopped = found["left"] > 0 and stop.before(0)
+    if as_json:
+        print(json.dumps({"event": "end", **found, "stopped": stop.why if stopped else None}))
+    else:
+        print(f"{found['done']} of {found['runs']} runs done, {found['failed']} failed, {found['left']} left")
+        for line in last_failures(study):
+            print(f"failed: {line}")
+    if stopped:
+        if not as_json:
+            print(f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path} --resume")
+        return 128 + stop.signal if stop.signal else TIME_LIMIT
+    return SOME_FAILED if found["failed"] or found["left"] else FINISHED

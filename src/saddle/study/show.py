@@ -1,0 +1,128 @@
+"""`saddle study show`: what a study would run, and how long that takes here."""
+
+import dataclasses
+import json
+import time
+from dataclasses import asdict, dataclass
+
+from rich.table import Table
+
+from saddle.config import PPO, Fixed, Member
+from saddle.console import console
+from saddle.study import presets
+from saddle.study.plan import Plan, units
+from saddle.study.prepare import UNUSED_LIMIT, capacity_here, check_tasks, constraints
+from saddle.study.program import POPULATION, factory
+from saddle.study.status import duration
+
+
+@dataclass(frozen=True)
+class TaskPart:
+    """A plan's runs on one task."""
+
+    task: str
+    stages: dict[str, int]
+    """Runs by stage."""
+    runs: int
+    units: int
+    epochs: int
+    """Of each run."""
+    env_steps: int
+    """Of all runs."""
+    seconds: float | None
+    """Estimated on this machine; None without calibration."""
+
+
+def show(name: str | None, calibrate: bool, as_json: bool, program: str = POPULATION) -> None:
+    """Print the plan's parts and their sum; without a name, the presets."""
+    if name is None:
+        _show_presets(as_json)
+        return
+    plan = presets.load(name)
+    found = parts(plan, calibrate, program)
+    if as_json:
+        total = {"runs": sum(p.runs for p in found), "units": sum(p.units for p in found)}
+        steps = sum(p.env_steps for p in found)
+        seconds = sum(p.seconds or 0.0 for p in found) if calibrate else None
+        print(json.dumps({"name": plan.name, **total, "env_steps": steps, "seconds": seconds,
+                          "tasks": [asdict(part) for part in found]}, indent=2))  # fmt: skip
+    else:
+        _print(plan, found, calibrate)
+
+
+def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPart]:
+    """The plan task by task. Calibration runs a short epoch of each task's program, after one that compiles it."""
+    check_tasks(plan)
+    found = []
+    packed = units(plan, lambda task: capacity_here(plan, task))
+    for task in plan.tasks:
+        own = [some for some in packed.values() if some[0].task == task]
+        runs = [run for some in own for run in some]
+        stages = {stage.name: sum(run.stage == stage.name for run in runs) for stage in plan.stages}
+        pace = seconds_per_epoch(plan, task, max(map(len, own)), program) if calibrate else None
+        seconds = None if pace is None else pace * len(runs) * plan.epochs
+        steps = len(runs) * plan.epochs * plan.ppo.steps_per_epoch
+        found.append(TaskPart(task, stages, len(runs), len(own), plan.epochs, steps, seconds))
+    return found
+
+
+def seconds_per_epoch(plan: Plan, task: str, members: int, program: str) -> float:
+    """Measured seconds of one member's epoch: on a CPU from a tenth of an epoch of one, else from a whole unit."""
+    import jax
+
+    ppo = plan.ppo
+    if jax.default_backend() == "cpu":
+        members, ppo = 1, _tenth(ppo)
+    limits = (UNUSED_LIMIT,) * constraints(task)
+    population = tuple(Member(seed, Fixed(1.0), limits) for seed in range(members))
+    unit = factory(program)(task, ppo, population, 2 * ppo.steps_per_epoch)
+    state, _ = unit.epoch(unit.init())
+    began = time.perf_counter()
+    unit.epoch(state)
+    seconds = time.perf_counter() - began
+    return seconds / members * plan.ppo.steps_per_epoch / ppo.steps_per_epoch
+
+
+def _tenth(ppo: PPO) -> PPO:
+    """The same learner with shorter epochs, where the worlds allow it."""
+    steps = max(1000, ppo.steps_per_epoch // 10)
+    if ppo.worlds is not None or steps >= ppo.steps_per_epoch:
+        return ppo
+    return dataclasses.replace(ppo, steps_per_epoch=steps)
+
+
+def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("task", no_wrap=True)
+    for column in (*(stage.name for stage in plan.stages), "runs", "units", "env steps", "time here"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for part in found:
+        cells = [str(count) for count in part.stages.values()]
+        table.add_row(
+            part.task, *cells, str(part.runs), str(part.units), f"{part.env_steps:.3g}", duration(part.seconds)
+        )
+    sums = [str(sum(part.stages[stage.name] for part in found)) for stage in plan.stages]
+    seconds = sum(part.seconds or 0.0 for part in found) if calibrate else None
+    runs, count = sum(part.runs for part in found), sum(part.units for part in found)
+    steps = sum(part.env_steps for part in found)
+    table.add_row("all", *sums, str(runs), str(count), f"{steps:.3g}", duration(seconds), style="bold")
+    screen = console()
+    screen.print(f"{plan.name}: {plan.epochs} epochs of {plan.ppo.steps_per_epoch} env steps a run", markup=False)
+    screen.print(table)
+    for stage in plan.stages:
+        if stage.lambda_star:
+            here = stage.lambda_star in {other.name for other in plan.stages}
+            where = "" if here else ", of another study: name it with --sweep"
+            screen.print(f"{stage.name}: lambda* comes from the frontier of {stage.lambda_star}{where}", markup=False)
+
+
+def _show_presets(as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({name: words for name, (words, _) in presets.PRESETS.items()}, indent=2))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("preset", no_wrap=True)
+    table.add_column("study")
+    for name, (words, _) in presets.PRESETS.items():
+        table.add_row(name, words)
+    console().print(table)

@@ -1,0 +1,84 @@
+"""What a running study shows: bars on a terminal, lines elsewhere, JSON lines for machines."""
+
+import json
+import time
+from types import TracebackType
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from saddle.console import console
+from saddle.study.status import duration
+
+EVERY = 10.0  # seconds between two lines about the same unit
+
+
+class Bars:
+    """A bar per unit."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
+        self._progress = Progress(*columns, TimeRemainingColumn(), TextColumn("{task.fields[pace]}"), console=console())
+        self._bars: dict[str, TaskID] = {}
+
+    def __enter__(self) -> "Bars":
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self._progress.stop()
+
+    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+        """Move the unit's bar."""
+        if unit not in self._bars:
+            self._bars[unit] = self._progress.add_task(f"{unit} ({members} runs)", total=epochs, pace="")
+        self._progress.update(self._bars[unit], completed=epoch, pace=f"{seconds:.1f} s an epoch")
+
+    def say(self, text: str) -> None:
+        """Print above the bars."""
+        self._progress.console.print(text, markup=False)
+
+
+class Lines:
+    """A line now and then."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}
+
+    def __enter__(self) -> "Lines":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        return
+
+    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+        """Print a line if the last is old, or the unit is through."""
+        if epoch == epochs or time.monotonic() - self._said.get(unit, -EVERY) >= EVERY:
+            self._said[unit] = time.monotonic()
+            left = duration(seconds * (epochs - epoch))
+            self.say(f"{unit}: {members} runs, epoch {epoch} of {epochs}, {seconds:.2f} s an epoch, {left} left")
+
+    def say(self, text: str) -> None:
+        """Print it."""
+        print(text, flush=True)
+
+
+class JsonLines(Lines):
+    """An object per epoch or message."""
+
+    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+        """Print every epoch."""
+        self._print(event="epoch", unit=unit, epoch=epoch, epochs=epochs, members=members, seconds=round(seconds, 4))
+
+    def say(self, text: str) -> None:
+        """Print the message."""
+        self._print(event="message", text=text)
+
+    def _print(self, **fields: object) -> None:
+        print(json.dumps(fields), flush=True)
+
+
+def view(as_json: bool) -> Bars | Lines:
+    """What suits where the output goes."""
+    if as_json:
+        return JsonLines()
+    return Bars() if console().is_terminal else Lines()
