@@ -18,6 +18,7 @@ import gymnasium
 
 if TYPE_CHECKING:
     from saddle.gym.env import SafeEnv
+    from saddle.gym.native import SafeNativeEnv, SafeNativeVectorEnv
     from saddle.gym.vector import SafeVectorEnv
 
 __all__ = ["EPISODE_LENGTHS", "make_safe", "make_safe_vec", "register"]
@@ -28,34 +29,55 @@ EPISODE_LENGTHS = {
     "SafetyPointGoal1-v0": 1000,
     "SafetyPointButton1-v0": 1000,
     "SafetyPointPush1-v0": 1000,
+    "SafetyHopperVelocity-v1": 1000,
+    "SafetyWalker2dVelocity-v1": 1000,
+    "SafetyHalfCheetahVelocity-v1": 1000,
+    "SafetyAntVelocity-v1": 1000,
 }
+
+
+_IN_JAX = ("env:TaskEnv", "vector:TaskVectorEnv")
 
 
 def register() -> None:
     """Tell Gymnasium about every task. Done once, on import."""
     for name, length in EPISODE_LENGTHS.items():
+        single, many = ("native:NativeEnv", "native:NativeVectorEnv") if _native(name) else _IN_JAX
         if f"saddle/{name}" not in gymnasium.registry:
             gymnasium.register(
                 id=f"saddle/{name}",
-                entry_point="saddle.gym.env:TaskEnv",
-                vector_entry_point="saddle.gym.vector:TaskVectorEnv",
+                entry_point=f"saddle.gym.{single}",
+                vector_entry_point=f"saddle.gym.{many}",
                 max_episode_steps=length,
                 kwargs={"task": name},
             )
 
 
-def make_safe(task: str, **options: Any) -> "SafeEnv":
+def make_safe(task: str, **options: Any) -> "SafeEnv | SafeNativeEnv":
     """The task in Safety-Gymnasium's form: `step` returns six values. Options are those of `saddle.gym.env.TaskEnv`."""
+    if _native(task):
+        from saddle.gym.native import SafeNativeEnv
+
+        return SafeNativeEnv(task, **options)
     from saddle.gym.env import SafeEnv
 
     return SafeEnv(task, **options)
 
 
-def make_safe_vec(task: str, num_envs: int = 1, **options: Any) -> "SafeVectorEnv":
+def make_safe_vec(task: str, num_envs: int = 1, **options: Any) -> "SafeVectorEnv | SafeNativeVectorEnv":
     """Many worlds in Safety-Gymnasium's form. Options are those of `saddle.gym.vector.TaskVectorEnv`."""
+    if _native(task):
+        from saddle.gym.native import SafeNativeVectorEnv
+
+        return SafeNativeVectorEnv(task, num_envs, **options)
     from saddle.gym.vector import SafeVectorEnv
 
     return SafeVectorEnv(task, num_envs, **options)
+
+
+def _native(task: str) -> bool:
+    """Does this task step in MuJoCo C? The others step in JAX."""
+    return task in EPISODE_LENGTHS and "Velocity" in task
 
 
 register()

@@ -18,8 +18,8 @@ SEEDS = 2**32
 
 
 def action_space(spec: TaskSpec) -> Box:
-    """[-1, 1] in every direction, float64 as in the reference."""
-    return Box(-1.0, 1.0, (spec.action_dim,), np.float64)
+    """[-1, 1] in every direction; float64 for the point robot and float32 for the others, as in the reference."""
+    return Box(-1.0, 1.0, (spec.action_dim,), np.float64 if spec.name.startswith("SafetyPoint") else np.float32)
 
 
 def observation_space(spec: TaskSpec) -> Box:
@@ -61,9 +61,26 @@ def check_count(count: int, what: str) -> int:
     return int(count)
 
 
+def spread_seeds(seed: int | Sequence[int], count: int) -> list[int]:
+    """One seed per world: one number is the first world's and the others count up, or there is one for each."""
+    seeds = list(seed) if isinstance(seed, Sequence | np.ndarray) else [seed]
+    if len(seeds) == 1:
+        check_seeds(seeds)
+        seeds = [int(seeds[0]) + i for i in range(count)]
+    if len(seeds) != count:
+        raise SaddleError(f"there are {count} worlds but {len(seeds)} seeds: give one seed, or one for each")
+    check_seeds(seeds)
+    return seeds
+
+
 def world_keys(seeds: Sequence[int]) -> Array:
     """One PRNG key per seed: reset(seed=s) is task.reset(jax.random.key(s)). -> [N]."""
+    check_seeds(seeds)
+    return jax.vmap(jax.random.key)(np.asarray(seeds, np.uint32))
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Whole numbers that fit a PRNG key."""
     whole = all(isinstance(seed, int | np.integer) and not isinstance(seed, bool) for seed in seeds)
     if not whole or min(seeds) < 0 or max(seeds) >= SEEDS:
         raise SaddleError(f"a seed must be a whole number from 0 to {SEEDS - 1}")
-    return jax.vmap(jax.random.key)(np.asarray(seeds, np.uint32))

@@ -13,7 +13,7 @@ from saddle.tasks import State, Task, TaskSpec, autoreset
 S = TypeVar("S", bound=State)
 
 # Info entries that the reference reports on some steps only, and the State field that says on which.
-SOMETIMES = {"goal_met": "goal_met", "cost_buttons": "button_cost_active"}
+SOMETIMES = {"goal_met": "goal_met", "cost_buttons": "button_cost_active", "diverged": "diverged"}
 
 
 class Outcome(NamedTuple):

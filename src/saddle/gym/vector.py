@@ -84,7 +84,7 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._state, out = self._programs.step(self.state, actions)
         obs = np.array(self.state.obs, np.float64)
         final_obs, out = out.obs, jax.device_get(out._replace(obs=()))  # the final ones stay there until a world ends
-        infos = self._infos(out, final_obs)
+        infos = vector_infos(out, final_obs, self.num_envs)
         return obs, out.reward.astype(np.float64), out.terminated.copy(), out.truncated.copy(), infos
 
     def render(self) -> tuple[np.ndarray, ...] | None:  # type: ignore[override]
@@ -111,30 +111,23 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             return programs.next_key(self._state.key)
         if seed is None:
             return jax.random.split(checks.world_keys([int(self.np_random.integers(checks.SEEDS))])[0], self.num_envs)
-        seeds = list(seed) if isinstance(seed, Sequence | np.ndarray) else [seed]
-        if len(seeds) == 1:
-            checks.world_keys(seeds)
-            seeds = [int(seeds[0]) + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise SaddleError(
-                f"there are {self.num_envs} worlds but {len(seeds)} seeds: give one seed, or one for each"
-            )
-        return checks.world_keys(seeds)
+        return checks.world_keys(checks.spread_seeds(seed, self.num_envs))
 
-    def _infos(self, out: Outcome, final_obs: Array) -> Info:
-        """Gymnasium's vector info: name -> [N] values, _name -> [N] whether world i has that entry."""
-        everywhere = np.ones(self.num_envs, bool)
-        ended = out.terminated | out.truncated
-        values = {"cost": out.cost, **out.info}
-        shown = {"cost": everywhere, **out.shown}
-        infos = _masked(values, shown, everywhere)
-        if ended.any():
-            final = np.full(self.num_envs, None, object)
-            for i, obs in zip(np.flatnonzero(ended), np.array(final_obs, np.float64)[ended], strict=True):
-                final[i] = obs.copy()
-            infos |= {"final_obs": final, "_final_obs": ended.copy()}
-            infos |= {"final_info": _masked(values, shown, ended), "_final_info": ended.copy()}
-        return infos
+
+def vector_infos(out: Outcome, final_obs: Any, count: int) -> Info:
+    """Gymnasium's vector info of `count` worlds: name -> [N] values, _name -> [N] whether world i has that entry."""
+    everywhere = np.ones(count, bool)
+    ended = out.terminated | out.truncated
+    values = {"cost": out.cost, **out.info}
+    shown = {"cost": everywhere, **out.shown}
+    infos = _masked(values, shown, everywhere)
+    if ended.any():
+        final = np.full(count, None, object)
+        for i, obs in zip(np.flatnonzero(ended), np.array(final_obs, np.float64)[ended], strict=True):
+            final[i] = obs.copy()
+        infos |= {"final_obs": final, "_final_obs": ended.copy()}
+        infos |= {"final_info": _masked(values, shown, ended), "_final_info": ended.copy()}
+    return infos
 
 
 def _masked(values: dict[str, np.ndarray], shown: dict[str, np.ndarray], where: np.ndarray) -> Info:

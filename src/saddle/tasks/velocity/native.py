@@ -55,11 +55,15 @@ class NativeWorlds:
 
     def reset(self, seeds: np.ndarray) -> np.ndarray:
         """Start every world anew. seeds [N] -> first observations [N, obs_dim] float32."""
+        return self.begin(seeds).astype(np.float32)
+
+    def begin(self, seeds: np.ndarray) -> np.ndarray:
+        """As `reset`, with observations in float64."""
         if np.shape(seeds) != (self.worlds,):
             raise SaddleError(f"{self.worlds} worlds need {self.worlds} seeds, not an array of shape {np.shape(seeds)}")
         self._draws = [np.random.default_rng(int(seed)) for seed in seeds]
         self.diverged[:] = 0
-        return self.restart(np.ones(self.worlds, bool)).astype(np.float32)
+        return self.restart(np.ones(self.worlds, bool))
 
     def step(self, actions: np.ndarray) -> HostStep:
         """One env step of every world, and a new episode where one ended."""

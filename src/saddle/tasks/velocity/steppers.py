@@ -1,6 +1,7 @@
 """One env step of a batch of worlds in MJX, on either of its implementations."""
 
 import contextlib
+import copy
 import io
 from collections.abc import Callable
 from functools import cache
@@ -73,10 +74,10 @@ def _runge_kutta(body: Body, model: Any, data: Any, carry: tuple[Moved, Array]) 
         means = (mean_speed + weight * speed, mean_slope + weight * slope)
         return (move(reach * h * speed), qvel + reach * h * slope, slope, place[: body.travels], *means), None
 
-    table = tuple(jnp.asarray(column, qpos.dtype) for column in zip(*STAGES, strict=True))
+    weights, reaches = (jnp.asarray(column, qpos.dtype) for column in zip(*STAGES, strict=True))
     zero = jnp.zeros_like(qvel)
     start = (qpos, qvel, warm, qpos[: body.travels], zero, zero)
-    (_, _, warm, seen, mean_speed, mean_slope), _ = jax.lax.scan(stage, start, table)
+    (_, _, warm, seen, mean_speed, mean_slope), _ = jax.lax.scan(stage, start, (weights, reaches))
     moved = move(h * mean_speed)
     return Moved(moved, qvel + h * mean_slope, seen if body.free else moved[: body.travels]), warm
 
@@ -132,10 +133,12 @@ def _linked_pairs(model: Any) -> int:
 
 def put_model(body: Body, impl: str) -> Any:
     """The model as MJX wants it, in the precision that JAX has now."""
-    return _put_model(body, impl, jax.config.jax_enable_x64)
+    return _put_model(body, impl, jnp.zeros(()).dtype.name)
 
 
 @cache
-def _put_model(body: Body, impl: str, double: bool) -> Any:
+def _put_model(body: Body, impl: str, dtype: str) -> Any:
+    model: Any = copy.copy(models.compiled(body.model()))
+    model.opt.disableflags = 0  # MJX never resets a diverged world, and does not know the flag that says so
     with jax.ensure_compile_time_eval():
-        return mjx.put_model(models.compiled(body.model()), impl=impl)
+        return mjx.put_model(model, impl=impl)
