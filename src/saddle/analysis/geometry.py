@@ -1,0 +1,209 @@
+"""What a sweep of fixed lambdas shows: profile, frontier, slope, regimes and recommended limits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from saddle.analysis import findings as f
+from saddle.analysis import frontier as pareto
+from saddle.analysis import profile as prof
+from saddle.analysis import restrictiveness as rest
+from saddle.analysis.bootstrap import interval
+from saddle.analysis.options import Options
+from saddle.analysis.published import recommended_limits
+from saddle.analysis.summary import estimate, numbers
+
+SHARES = (0.25, 0.5, 0.75)  # of seeds, for the attainment surfaces
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A sweep's curves as arrays. `shape` is what limits and frontiers are read from.
+
+    It is the falling version of `raw` unless the data clearly rise somewhere, or the published way is wanted.
+    """
+
+    sweep: prof.Sweep
+    options: Options
+    raw: prof.Fits
+    shape: prof.Fits
+    rises: tuple[f.Rise, ...]
+    points: prof.Fits  # candidates of the frontier, on the grid or at the sweep's lambdas
+    kept: np.ndarray  # indices of the frontier's points, by rising cost
+    banded: bool  # some lambda has two seeds or more, so that there are intervals at all
+    arc: rest.Arc | None
+
+    def band(self, replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Interval over the first axis; NaN where one seed shows no scatter."""
+        lo, hi = interval(replicates, self.options.level)
+        return (lo, hi) if self.banded else (np.full_like(lo, np.nan), np.full_like(hi, np.nan))
+
+    def curve(self, value: np.ndarray, replicates: np.ndarray) -> f.Curve:
+        """A curve with its band."""
+        return f.Curve(numbers(value), *(numbers(end) for end in self.band(replicates)))
+
+    def estimate(self, value: float, replicates: np.ndarray) -> f.Estimate:
+        """A number with its interval."""
+        return estimate(value, *(float(end) for end in self.band(replicates)))
+
+
+def geometry(sweep: prof.Sweep, options: Options) -> Geometry:
+    """Fit everything that is fitted once per sweep. Needs at least two lambdas."""
+    raw = prof.fit(sweep, options)
+    banded = bool((np.isfinite(sweep.costs).sum(1) > 1).any())
+    rises = _rises(raw, options, banded)
+    published = options.construction == "published"
+    shape = raw if published or any(rise.clear for rise in rises) else prof.falling(raw)
+    points = prof.fit(sweep, options, sweep.lambdas) if published else shape
+    select = pareto.running_maxima if published else pareto.nondominated
+    cost, returns = points.costs.value, points.returns.value
+    kept = pareto.by_cost(select(cost, returns), cost)
+    kept = kept[np.concatenate([[True], np.diff(cost[kept]) > 0])]  # equal points once
+    arc = rest.arc(
+        points.axis[kept],
+        cost[kept],
+        returns[kept],
+        points.costs.replicates[:, kept],
+        points.returns.replicates[:, kept],
+    )
+    return Geometry(sweep, options, raw, shape, rises, points, kept, banded, arc)
+
+
+def _rises(raw: prof.Fits, options: Options, banded: bool) -> tuple[f.Rise, ...]:
+    found = []
+    for quantity, curve in (("return", raw.returns), ("cost", raw.costs)):
+        for stretch in prof.rising_stretches(curve, options.level):
+            ends = raw.lambdas[[stretch.start, stretch.end]]
+            rise = estimate(stretch.rise, *((stretch.lo, stretch.hi) if banded else (np.nan, np.nan)))
+            found.append(f.Rise(quantity, float(ends[0]), float(ends[1]), rise, banded and stretch.lo > 0))
+    return tuple(found)
+
+
+def profile(geo: Geometry) -> f.Profile:
+    """Smoothed return and cost against lambda."""
+    raw = geo.raw
+    return f.Profile(
+        tuple(raw.lambdas.tolist()),
+        geo.curve(raw.returns.value, raw.returns.replicates),
+        geo.curve(raw.costs.value, raw.costs.replicates),
+        geo.rises,
+    )
+
+
+def frontier(geo: Geometry) -> f.Frontier:
+    """The frontier's points, its curve over cost, attainment surfaces and hypervolume."""
+    fits, kept = geo.points, geo.kept
+    cost, returns = fits.costs.value, fits.returns.value
+    grid = _cost_grid(geo)
+    curves = pareto.returns_at(fits.costs.replicates, fits.returns.replicates, grid)
+    reference = (float(cost.max()), float(returns.min()))
+    pairs = zip(fits.costs.replicates, fits.returns.replicates, strict=True)
+    volumes = np.array([pareto.hypervolume(c, r, reference) for c, r in pairs])
+    costs, many_returns = geo.sweep.costs.T, geo.sweep.returns.T
+    return f.Frontier(
+        lambda_=tuple(fits.lambdas[kept].tolist()),
+        cost=geo.curve(cost[kept], fits.costs.replicates[:, kept]),
+        return_=geo.curve(returns[kept], fits.returns.replicates[:, kept]),
+        grid=tuple(grid.tolist()),
+        curve=geo.curve(pareto.return_at(cost[kept], returns[kept], grid), curves),
+        attainment=tuple(
+            f.Attainment(share, numbers(pareto.attainment(costs, many_returns, grid, share))) for share in SHARES
+        ),
+        hypervolume=geo.estimate(pareto.hypervolume(cost, returns, reference), volumes),
+        reference=reference,
+        construction=geo.options.construction,
+    )
+
+
+def _cost_grid(geo: Geometry) -> np.ndarray:
+    """Costs along the frontier, even by arc length, so that steep stretches are resolved."""
+    if geo.arc is None:
+        return np.unique(geo.points.costs.value[geo.kept])
+    return np.unique(geo.arc.at(geo.arc.cost, np.linspace(0, 1, geo.options.grid)))
+
+
+def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:
+    """Restrictiveness along the frontier, and its regimes. Without scatter over seeds there are no regimes."""
+    arc = geo.arc
+    if arc is None:
+        return None, ()
+    along = rest.slopes(arc, geo.options.level)
+    average = arc.return_span / arc.cost_span
+    lo, hi = (along.lo, along.hi) if geo.banded else (np.full(rest.PLACES, np.nan),) * 2
+    parts = [rest.to_slope(angle) for angle in (along.angle, lo, hi)]
+    top = float(arc.returns.max())
+    result = f.Slope(
+        lambda_=tuple(prof.from_axis(arc.at(arc.axis, along.place), geo.options).tolist()),
+        cost=tuple(arc.at(arc.cost, along.place).tolist()),
+        slope=f.Curve(*(numbers(part * average) for part in parts)),
+        normalised=f.Curve(*(numbers(part) for part in parts)),
+        average=average,
+        at_stake=arc.return_span / top if top > 0 else None,
+    )
+    found = rest.segments(arc, along, geo.options.level) if geo.banded else []
+    return result, tuple(_regime(geo, arc, segment) for segment in found)
+
+
+def _regime(geo: Geometry, arc: rest.Arc, segment: rest.Segment) -> f.Regime:
+    ends = np.array([segment.start, segment.end])
+    low, high = (float(c) for c in arc.at(arc.cost, ends))
+    lambdas = prof.from_axis(arc.at(arc.axis, ends), geo.options)
+    raw = segment.slope * arc.return_span / arc.cost_span
+    buys = f"{raw:.3g} of return" if np.isfinite(raw) else "more return than can be told"
+    words = {
+        "restrictive": "more than the frontier's average: tightening a limit here is dear",
+        "unrestrictive": "less than the frontier's average: tightening a limit here is cheap",
+        "even": "not told apart from the frontier's average",
+    }
+    reason = f"between cost {low:.3g} and {high:.3g} a unit of cost buys {buys}, {words[segment.kind]}"
+    slope = estimate(segment.slope, segment.lo, segment.hi)
+    return f.Regime(segment.kind, low, high, float(lambdas[0]), float(lambdas[1]), slope, reason)
+
+
+def kind_at(regimes: tuple[f.Regime, ...], cost: float) -> f.Kind | None:
+    """The regime in which a cost lies; None outside the frontier."""
+    return next((regime.kind for regime in regimes if regime.cost_from <= cost <= regime.cost_to), None)
+
+
+def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str) -> tuple[f.Recommendation, ...]:
+    """One plain limit from the middle of each regime."""
+    arc, published = geo.arc, recommended_limits().get(task, ())
+    if arc is None:
+        return ()
+    found = []
+    for regime in regimes:
+        ends = np.interp([regime.cost_from, regime.cost_to], arc.cost, arc.place)
+        middle = float(arc.at(arc.cost, np.array([ends.mean()]))[0])
+        limit = rest.round_limit(middle, regime.cost_from, regime.cost_to)
+        same = [other for other in published if regime.cost_from <= other <= regime.cost_to]
+        if not published:
+            relation = "the study has no list for this task"
+        elif same:
+            relation = f"the study lists {_join(same)} in this regime"
+        else:
+            relation = f"the study lists {_join(published)}, none of them in this regime"
+        found.append(f.Recommendation(limit, regime.kind, regime.reason, relation))
+    return tuple(found)
+
+
+def published_limits(geo: Geometry | None, regimes: tuple[f.Regime, ...], task: str) -> tuple[f.PublishedLimit, ...]:
+    """Where the study's recommended limits lie on this frontier."""
+    found = []
+    for limit in recommended_limits().get(task, ()):
+        kind = kind_at(regimes, limit)
+        if geo is None:
+            reason = "there is no frontier to place it on"
+        else:
+            cost = geo.points.costs.value[geo.kept]
+            if limit < cost.min():
+                reason = f"below the frontier, whose lowest cost is {cost.min():.3g}"
+            elif limit > cost.max():
+                reason = f"above the frontier, whose highest cost is {cost.max():.3g}: it does not bind"
+            else:
+                reason = f"in the frontier's {kind} stretch" if kind else "on the frontier; its regime cannot be told"
+        found.append(f.PublishedLimit(limit, kind, reason))
+    return tuple(found)
+
+
+def _join(limits: tuple[float, ...] | list[float]) -> str:
+    return " and ".join(f"{limit:g}" for limit in limits)

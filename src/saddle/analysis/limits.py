@@ -1,0 +1,87 @@
+"""What a sweep says at one cost limit: lambda*, expected return, violations, and the margin to train with."""
+
+import numpy as np
+
+from saddle.analysis import findings as f
+from saddle.analysis import profile as prof
+from saddle.analysis.geometry import Geometry, kind_at
+from saddle.analysis.margin import Spread, fixed_margin, violation_shares
+from saddle.analysis.summary import estimate, number
+
+NO_ESTIMATE = f.Estimate(None)
+
+
+def at_limit(geo: Geometry, scatter: Spread, regimes: tuple[f.Regime, ...], limit: float) -> f.LimitFinding:
+    """Everything about one limit from the profile."""
+    shape, options = geo.shape, geo.options
+    costs = np.vstack([shape.costs.value, shape.costs.replicates])
+    places = prof.first_crossings(shape.axis, costs, limit)
+    status, reason = _status(geo, places[0], limit)
+    reached = status == "reached"
+    returns = np.vstack([shape.returns.value, shape.returns.replicates])
+    at_place = prof.value_at(shape.axis, returns, places)
+    expected = NO_ESTIMATE if status == "always above" else geo.estimate(at_place[0], at_place[1:])
+    lo, hi = geo.band(places[1:])
+    lam = prof.from_axis(np.array([places[0], lo, hi]), options)
+    lam[np.isinf([places[0], lo, hi])] = np.nan
+    shares = violation_shares(scatter, shape.costs.value, shape.costs.replicates, limit)
+    here = np.clip(places[0], shape.axis[0], shape.axis[-1])
+    violating = prof.value_at(shape.axis, shares, np.full(len(shares), here))
+    return f.LimitFinding(
+        limit=limit,
+        status=status,
+        reason=reason,
+        lambda_=estimate(*lam) if reached else NO_ESTIMATE,
+        crossings=tuple(prof.from_axis(prof.crossings(geo.raw.axis, geo.raw.costs.value, limit), options).tolist()),
+        reached_share=float(np.isfinite(places[1:]).mean()) if geo.banded else None,
+        return_=expected,
+        regime=kind_at(regimes, limit),
+        violation_share=geo.estimate(violating[0], violating[1:]) if geo.banded else NO_ESTIMATE,
+        margins=(_margin(geo, shares, limit),),
+    )
+
+
+def _status(geo: Geometry, place: float, limit: float) -> tuple[f.Status, str]:
+    shape = geo.shape
+    if np.isneginf(place):
+        low, cost = shape.lambdas[0], shape.costs.value[0]
+        return "always below", (
+            f"does not bind: at the smallest lambda of the sweep, {low:.3g}, the smoothed cost is {cost:.3g}, "
+            f"within {limit:g} already; lambda* is at most {low:.3g}"
+        )
+    if np.isposinf(place):
+        index = int(shape.costs.value.argmin())
+        return "always above", (
+            f"not reachable: the lowest smoothed cost of the sweep is {shape.costs.value[index]:.3g}, at lambda "
+            f"{shape.lambdas[index]:.3g}, above {limit:g}"
+        )
+    lam = prof.from_axis(np.array(place), geo.options)
+    return "reached", f"the smoothed cost falls through {limit:g} at lambda {lam:.3g}"
+
+
+def _margin(geo: Geometry, shares: np.ndarray, limit: float) -> f.Margin:
+    options = geo.options
+    if not geo.banded:
+        reason = "one seed per lambda does not show how seeds scatter"
+        return f.Margin("fixed", options.satisfied_share, NO_ESTIMATE, NO_ESTIMATE, None, reason)
+    fixed = fixed_margin(geo.shape, shares, limit, options)
+    return f.Margin(
+        "fixed",
+        options.satisfied_share,
+        fixed.training_limit,
+        difference(limit, fixed.training_limit),
+        fixed.lambda_,
+        fixed.reason,
+    )
+
+
+def difference(limit: float, training: f.Estimate) -> f.Estimate:
+    """limit - training limit; its ends swap."""
+    ends = (number(limit - end) if end is not None else None for end in (training.value, training.hi, training.lo))
+    return f.Estimate(*ends)
+
+
+def without_profile(limit: float, reason: str) -> f.LimitFinding:
+    """A limit of which a study without a sweep says nothing."""
+    nothing = NO_ESTIMATE
+    return f.LimitFinding(limit, None, reason, nothing, (), None, nothing, None, nothing, ())

@@ -1,0 +1,165 @@
+"""How restrictive a cost limit is: the slope dR/dC along a frontier, and its regimes.
+
+Slopes are taken in normalised coordinates, in which the frontier runs from (0, 0) to (1, 1): 1 is its average slope,
+and tasks compare. Places along it are shares of its arc length there, so that a steep stretch over few costs counts
+as much as a flat one over many. Slopes are handled as angles, which stay finite where the frontier is upright.
+"""
+
+import itertools
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from saddle.analysis.bootstrap import interval
+from saddle.analysis.findings import Kind
+
+PLACES = 41  # at which the slope is given
+REACH = 0.05  # of the arc, to either side, over which a slope is taken
+LEAST_ARC = 0.1  # of a regime
+MOST_REGIMES = 4
+RESOLUTION = np.deg2rad(8.0)  # differences of angle below this are not worth a regime
+UPRIGHT = np.arctan(100.0)  # steeper than 100 times the average: no finite slope is claimed
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A frontier by arc length, with bootstrap replicates at the same lambdas."""
+
+    place: np.ndarray  # [points] in [0, 1], rising with cost
+    axis: np.ndarray  # [points]: log lambda, or lambda
+    cost: np.ndarray  # [points]
+    returns: np.ndarray  # [points]
+    costs: np.ndarray  # [replicates, points]
+    many_returns: np.ndarray  # [replicates, points]
+    cost_span: float
+    return_span: float
+
+    def chord(self, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Angles of the chords between places: [chords], and [replicates, chords]."""
+        rise, run = _between(self.place, self.returns, start, end), _between(self.place, self.cost, start, end)
+        rises = _between(self.place, self.many_returns, start, end)
+        runs = _between(self.place, self.costs, start, end)
+        return self._angle(rise, run), self._angle(rises, runs)
+
+    def at(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Values [points] at places along the arc."""
+        return np.interp(places, self.place, values)
+
+    def _angle(self, rise: np.ndarray, run: np.ndarray) -> np.ndarray:
+        return np.clip(np.arctan2(rise / self.return_span, run / self.cost_span), 0, np.pi / 2)
+
+
+def arc(
+    axis: np.ndarray, cost: np.ndarray, returns: np.ndarray, costs: np.ndarray, many_returns: np.ndarray
+) -> Arc | None:
+    """Frontier points in order of rising cost, by arc length. None where they span no cost or no return."""
+    cost_span, return_span = float(np.ptp(cost)), float(np.ptp(returns))
+    if len(cost) < 3 or cost_span <= 0 or return_span <= 0:
+        return None
+    steps = np.hypot(np.diff(cost) / cost_span, np.diff(returns) / return_span)
+    place = np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
+    return Arc(place, axis, cost, returns, costs, many_returns, cost_span, return_span)
+
+
+class Slopes(NamedTuple):
+    """Angles along the arc with their band."""
+
+    place: np.ndarray  # [places]
+    angle: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    spread: float  # mean bootstrap variance of the angles
+
+
+def slopes(frontier: Arc, level: float) -> Slopes:
+    """The slope at evenly spaced places of the arc."""
+    place = np.linspace(0, 1, PLACES)
+    angle, angles = frontier.chord(np.maximum(place - REACH, 0), np.minimum(place + REACH, 1))
+    lo, hi = interval(angles, level)
+    return Slopes(place, angle, lo, hi, float(angles.var(0).mean()))
+
+
+def to_slope(angle: np.ndarray) -> np.ndarray:
+    """Normalised slope of an angle; infinite when upright."""
+    return np.where(angle >= UPRIGHT, np.inf, np.tan(np.minimum(angle, UPRIGHT)))
+
+
+class Segment(NamedTuple):
+    """A regime: its stretch of the arc, its kind, and its normalised slope."""
+
+    start: float
+    end: float
+    kind: Kind
+    slope: float
+    lo: float
+    hi: float
+
+
+def segments(frontier: Arc, along: Slopes, level: float) -> list[Segment]:
+    """The regimes: stretches of about constant slope, told apart from the average slope by their intervals."""
+    edges = _partition(along.angle, max(along.spread, RESOLUTION**2))
+    places = along.place[edges[:-1]].tolist() + [1.0]
+    found: list[Segment] = []
+    for start, end in itertools.pairwise(places):
+        segment = _segment(frontier, start, end, level)
+        if found and found[-1].kind == segment.kind:
+            segment = _segment(frontier, found.pop().start, end, level, segment.kind)
+        found.append(segment)
+    return found
+
+
+def _segment(frontier: Arc, start: float, end: float, level: float, kind: Kind | None = None) -> Segment:
+    angle, angles = frontier.chord(np.array([start]), np.array([end]))
+    lo, hi = interval(angles, level)
+    slope, low, high = (float(to_slope(a)[0]) for a in (angle, lo, hi))
+    if kind is None:
+        kind = "restrictive" if low > 1 else "unrestrictive" if high < 1 else "even"
+    return Segment(start, end, kind, slope, low, high)
+
+
+def _partition(angle: np.ndarray, variance: float) -> list[int]:
+    """Edges [0, ..., places] of the piecewise constant fit that balances its squared error against its pieces."""
+    n = len(angle)
+    least = max(int(np.ceil(LEAST_ARC * n)), 2)
+    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (angle, angle**2))
+
+    def error(a: int, b: int) -> float:
+        return square[b] - square[a] - (total[b] - total[a]) ** 2 / (b - a)
+
+    best: dict[int, tuple[float, list[int]]] = {b: (error(0, b), [0, b]) for b in range(least, n + 1)}
+    choice = best[n]
+    penalty = 3 * np.log(n) * variance
+    lowest = choice[0] + penalty
+    for pieces in range(2, MOST_REGIMES + 1):
+        best = {
+            b: min((best[a][0] + error(a, b), [*best[a][1], b]) for a in range((pieces - 1) * least, b - least + 1))
+            for b in range(pieces * least, n + 1)
+        }
+        if best and best[n][0] + pieces * penalty < lowest:
+            choice, lowest = best[n], best[n][0] + pieces * penalty
+    return choice[1]
+
+
+def round_limit(target: float, low: float, high: float) -> float:
+    """A plain number near the target and between the two ends."""
+    target = min(max(target, low), high)
+    if target <= 0:
+        return 0.0
+    tens = 10.0 ** np.floor(np.log10(target))
+    plain = np.array([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) * tens
+    plain = plain[(plain >= low) & (plain <= high)]
+    if len(plain):
+        return float(plain[np.abs(np.log(plain / target)).argmin()])
+    return float(f"{target:.3g}")
+
+
+def _between(place: np.ndarray, values: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """values(end) - values(start) for values [..., points] given at rising places [points]."""
+    return _at(place, values, end) - _at(place, values, start)
+
+
+def _at(place: np.ndarray, values: np.ndarray, where: np.ndarray) -> np.ndarray:
+    index = np.clip(np.searchsorted(place, where, side="right") - 1, 0, len(place) - 2)
+    weight = (where - place[index]) / (place[index + 1] - place[index])
+    return values[..., index] * (1 - weight) + values[..., index + 1] * weight

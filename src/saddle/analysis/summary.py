@@ -1,0 +1,153 @@
+"""From learning curves to one return and one cost per run, and to statistics over the seeds of a group."""
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from saddle.analysis.bootstrap import interquartile_mean, mean_interval
+from saddle.analysis.findings import Estimate, RunCounts, Violation
+from saddle.analysis.options import Options
+from saddle.errors import SaddleError
+
+RUN_COLUMNS = ("run", "stage", "task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "status")
+
+
+class Finals(NamedTuple):
+    """One row per run that counts: the columns of runs, and return, cost, window, found, env_steps."""
+
+    frame: pl.DataFrame
+    counts: RunCounts
+    notes: list[str]
+
+
+def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, options: Options) -> Finals:
+    """Mean return and cost of each run over the final share of its training."""
+    suffix = f"_{options.constraint}" if options.constraint else ""
+    metrics = metrics.lazy()
+    _need(runs.columns, (*RUN_COLUMNS, "limit" + suffix), "runs")
+    _need(metrics.collect_schema().names(), ("run", "epoch", "env_steps", "return", "cost" + suffix), "metrics")
+    usable = pl.col("status") != "failed" if options.unfinished else pl.col("status") == "done"
+    wanted = runs.filter(usable).select(*RUN_COLUMNS[:6], pl.col("limit" + suffix).alias("limit"), *RUN_COLUMNS[7:])
+    finals = _tails(metrics, "cost" + suffix, options.final_share)
+    joined = wanted.join(finals, on="run", how="left", maintain_order="left")
+    good = joined.filter(pl.col("return").is_finite() & pl.col("cost").is_finite())
+    counts = RunCounts(
+        total=runs.height,
+        used=good.height,
+        failed=int((runs["status"] == "failed").sum()),
+        unfinished=0 if options.unfinished else int((~runs["status"].is_in(["failed", "done"])).sum()),
+        without_values=joined.height - good.height,
+    )
+    return Finals(good, counts, _notes(good, counts))
+
+
+def _tails(metrics: pl.LazyFrame, cost: str, share: float) -> pl.DataFrame:
+    """Per run: means over its last epochs, how many epochs that should be, and how many were found."""
+    epoch = pl.col("epoch").cast(pl.Int64)
+    length = epoch.max() - epoch.min() + 1
+    window = (share * length - 1e-9).ceil().clip(lower_bound=1)
+    last = epoch > epoch.max() - window
+
+    def mean(name: str) -> pl.Expr:
+        return pl.col(name).cast(pl.Float64).fill_nan(None).filter(last).mean()
+
+    return (
+        metrics.group_by("run")
+        .agg(
+            mean("return").alias("return"),
+            mean(cost).alias("cost"),
+            window.cast(pl.Int64).alias("window"),
+            last.sum().cast(pl.Int64).alias("found"),
+            pl.col("env_steps").max(),
+        )
+        .collect()
+    )
+
+
+def _need(columns: list[str], wanted: tuple[str, ...], table: str) -> None:
+    missing = [name for name in wanted if name not in columns]
+    if missing:
+        raise SaddleError(f"the {table} table lacks {', '.join(missing)}; is this a study that saddle wrote?")
+
+
+def _notes(good: pl.DataFrame, counts: RunCounts) -> list[str]:
+    notes = []
+    if counts.failed:
+        notes.append(f"{counts.failed} of {counts.total} runs failed; they are left out.")
+    if counts.unfinished:
+        notes.append(f"{counts.unfinished} of {counts.total} runs are not finished; they are left out.")
+    if counts.without_values:
+        notes.append(
+            f"{counts.without_values} runs have no finite return or cost at the end of training; they are left out. "
+            "If they diverged, what is left looks better than it was."
+        )
+    gaps = good.filter(pl.col("found") != pl.col("window"))
+    if gaps.height:
+        notes.append(
+            f"{gaps.height} runs lack epochs, or have some twice, at the end of training; their values are means over "
+            "the rows that are there."
+        )
+    short = good.filter(pl.col("env_steps") < 0.99 * pl.col("steps"))
+    if short.height:
+        notes.append(f"{short.height} runs end before their planned number of env steps; they count as they are.")
+    if not good.height:
+        notes.append("No run has final values, so nothing can be concluded.")
+    return notes
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """Return and cost of a group of seeds."""
+
+    seeds: int
+    return_: Estimate
+    return_sd: float | None
+    return_iqm: float
+    cost: Estimate
+    cost_sd: float | None
+    cost_iqm: float
+
+
+def statistics(returns: np.ndarray, costs: np.ndarray, level: float) -> Statistics:
+    """Mean with its t-interval, SD (n - 1) and interquartile mean of both. One seed has no SD and no interval."""
+    return Statistics(
+        len(returns),
+        mean_estimate(returns, level),
+        _sd(returns),
+        interquartile_mean(returns),
+        mean_estimate(costs, level),
+        _sd(costs),
+        interquartile_mean(costs),
+    )
+
+
+def mean_estimate(values: np.ndarray, level: float) -> Estimate:
+    """A mean over seeds with its t-interval."""
+    return estimate(values.mean(), *mean_interval(values, level))
+
+
+def estimate(value: float, lo: float, hi: float) -> Estimate:
+    """An estimate whose ends are None where they are not finite."""
+    return Estimate(number(value), number(lo), number(hi))
+
+
+def number(value: float) -> float | None:
+    """A plain float, or None when it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def numbers(values: np.ndarray) -> tuple[float | None, ...]:
+    """Plain floats, None where not finite."""
+    return tuple(number(value) for value in values)
+
+
+def violation(costs: np.ndarray, limit: float) -> Violation:
+    """How these seeds' final costs stand to a limit."""
+    normalised = float((np.maximum(costs - limit, 0) / limit).mean()) if limit > 0 else None
+    return Violation(limit, float((costs > limit).mean()), normalised)
+
+
+def _sd(values: np.ndarray) -> float | None:
+    return float(values.std(ddof=1)) if len(values) > 1 else None
