@@ -8,6 +8,7 @@ import polars as pl
 from saddle.analysis import findings as f
 from saddle.analysis import geometry as geo
 from saddle.analysis.compare import gap, mark, pairs
+from saddle.analysis.frontier import trace
 from saddle.analysis.limits import NO_ESTIMATE, at_limit, difference, without_profile
 from saddle.analysis.margin import rule_margin, spread
 from saddle.analysis.options import Options
@@ -175,14 +176,9 @@ def _gap(
     """Distance to the frontier in return, and as a share of the frontier's span of return."""
     if shape is None:
         return NO_ESTIMATE, NO_ESTIMATE
-    fits = shape.points
-    away = gap(
-        returns,
-        costs,
-        (fits.costs.value, fits.returns.value),
-        (fits.costs.replicates, fits.returns.replicates),
-        options,
-    )
+    kept = shape.kept
+    own = trace(shape.points.costs.value[kept], shape.points.returns.value[kept])
+    away = gap(returns, costs, own, shape.traces, options)
     if not shape.banded:
         away = f.Estimate(away.value)
     span = shape.arc.return_span if shape.arc else 0.0

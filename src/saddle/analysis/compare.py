@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from saddle.analysis.bootstrap import draw_counts, interval, replicate_means
 from saddle.analysis.findings import Estimate, Pair
-from saddle.analysis.frontier import return_at, returns_at
+from saddle.analysis.frontier import Trace, return_at, returns_at
 from saddle.analysis.options import Options
 from saddle.analysis.summary import estimate
 
@@ -49,21 +49,11 @@ def pairs(limit: float, rules: Sequence[tuple[str, np.ndarray, np.ndarray]], lev
     ]
 
 
-def gap(
-    returns: np.ndarray,
-    costs: np.ndarray,
-    frontier: tuple[np.ndarray, np.ndarray],
-    replicates: tuple[np.ndarray, np.ndarray],
-    options: Options,
-) -> Estimate:
-    """Mean return of a cell's seeds minus the frontier's return at their mean cost, both sides resampled.
-
-    frontier: (cost, return) [points]; replicates: the same as [replicates, points].
-    """
-    counts = draw_counts(np.random.default_rng(options.seed + 1), len(replicates[0]), len(returns))
+def gap(returns: np.ndarray, costs: np.ndarray, frontier: Trace, replicates: list[Trace], options: Options) -> Estimate:
+    """Mean return of a cell's seeds minus the frontier's return at their mean cost, both sides resampled."""
+    counts = draw_counts(np.random.default_rng(options.seed + 1), len(replicates), len(returns))
     own = replicate_means(np.stack([returns, costs]), counts, options.level)
-    value = returns.mean() - return_at(*frontier, at=np.array([costs.mean()]))[0]
-    gaps = own[:, 0] - returns_at(*replicates, at=own[:, 1:])[:, 0]
-    lo, hi = interval(gaps, options.level)
+    value = returns.mean() - return_at(frontier, np.array([costs.mean()]))[0]
+    lo, hi = interval(own[:, 0] - returns_at(replicates, own[:, 1:])[:, 0], options.level)
     known = np.isfinite(value) and len(returns) > 1
     return estimate(value, float(lo), float(hi)) if known else estimate(value, np.nan, np.nan)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+Trace = tuple[np.ndarray, np.ndarray]  # cost and return of a frontier's points, both rising
+
 
 def nondominated(cost: np.ndarray, returns: np.ndarray) -> np.ndarray:
     """Mask of the points that no other point matches in both and beats in one. Equal points are kept together."""
@@ -30,28 +32,40 @@ def by_cost(keep: np.ndarray, cost: np.ndarray) -> np.ndarray:
     return kept[np.argsort(cost[kept], kind="stable")]
 
 
-def return_at(cost: np.ndarray, returns: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return of the frontier of these points at the costs `at`: linear between its points, level after the last.
+def trace(cost: np.ndarray, returns: np.ndarray) -> Trace:
+    """The undominated points, equal ones once, as rising cost and rising return."""
+    order = np.lexsort((-returns, cost))
+    r = returns[order]
+    keep = np.ones(len(r), bool)
+    keep[1:] = r[1:] > np.maximum.accumulate(r)[:-1]
+    return cost[order[keep]], r[keep]
 
-    A line between two points is what choosing between their two policies at random attains. NaN below the first.
+
+def traces(costs: np.ndarray, returns: np.ndarray) -> list[Trace]:
+    """The frontier of every replicate [replicates, points]."""
+    return [trace(c, r) for c, r in zip(costs, returns, strict=True)]
+
+
+def return_at(frontier: Trace, at: np.ndarray) -> np.ndarray:
+    """Return of a frontier at the costs `at`: linear between its points, level after the last, NaN before the first.
+
+    A line between two points is what choosing between their two policies at random attains.
     """
-    index = by_cost(nondominated(cost, returns), cost)
-    return np.interp(at, cost[index], returns[index], left=np.nan)
+    return np.interp(at, *frontier, left=np.nan)
 
 
-def returns_at(costs: np.ndarray, returns: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """`return_at` for replicates: costs and returns [replicates, points], at [places] or [replicates, places]."""
-    places = np.broadcast_to(at, (len(costs), np.shape(at)[-1]))
-    return np.stack([return_at(c, r, a) for c, r, a in zip(costs, returns, places, strict=True)])
+def returns_at(frontiers: list[Trace], at: np.ndarray) -> np.ndarray:
+    """`return_at` for replicates, at [places] or [replicates, places]."""
+    places = np.broadcast_to(at, (len(frontiers), np.shape(at)[-1]))
+    return np.stack([return_at(frontier, where) for frontier, where in zip(frontiers, places, strict=True)])
 
 
-def hypervolume(cost: np.ndarray, returns: np.ndarray, reference: tuple[float, float]) -> float:
-    """Area that the points dominate within a reference (cost, return): cheaper than it, and with more return."""
-    inside = (cost < reference[0]) & (returns > reference[1])
-    c, r = cost[inside], returns[inside]
-    index = by_cost(nondominated(c, r), c)
-    c, r = c[index], r[index]
-    height = np.diff(np.concatenate([[reference[1]], r]))
+def hypervolume(frontier: Trace, reference: tuple[float, float]) -> float:
+    """Area that a frontier dominates within a reference (cost, return): cheaper than it, and with more return."""
+    c, r = frontier
+    inside = (c < reference[0]) & (r > reference[1])
+    c, r = c[inside], r[inside]
+    height = r - np.concatenate([[reference[1]], r[:-1]])
     return float(((reference[0] - c) * height).sum())
 
 

@@ -1,6 +1,7 @@
 """What a sweep of fixed lambdas shows: profile, frontier, slope, regimes and recommended limits."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Geometry:
     rises: tuple[f.Rise, ...]
     points: prof.Fits  # candidates of the frontier, on the grid or at the sweep's lambdas
     kept: np.ndarray  # indices of the frontier's points, by rising cost
+    traces: list[pareto.Trace]  # the frontier of every replicate
     banded: bool  # some lambda has two seeds or more, so that there are intervals at all
     arc: rest.Arc | None
 
@@ -66,12 +68,14 @@ def geometry(sweep: prof.Sweep, options: Options) -> Geometry:
         points.costs.replicates[:, kept],
         points.returns.replicates[:, kept],
     )
-    return Geometry(sweep, options, raw, shape, rises, points, kept, banded, arc)
+    traces = pareto.traces(points.costs.replicates, points.returns.replicates)
+    return Geometry(sweep, options, raw, shape, rises, points, kept, traces, banded, arc)
 
 
 def _rises(raw: prof.Fits, options: Options, banded: bool) -> tuple[f.Rise, ...]:
     found = []
-    for quantity, curve in (("return", raw.returns), ("cost", raw.costs)):
+    curves: tuple[tuple[Literal["return", "cost"], prof.Fit], ...] = (("return", raw.returns), ("cost", raw.costs))
+    for quantity, curve in curves:
         for stretch in prof.rising_stretches(curve, options.level):
             ends = raw.lambdas[[stretch.start, stretch.end]]
             rise = estimate(stretch.rise, *((stretch.lo, stretch.hi) if banded else (np.nan, np.nan)))
@@ -95,21 +99,20 @@ def frontier(geo: Geometry) -> f.Frontier:
     fits, kept = geo.points, geo.kept
     cost, returns = fits.costs.value, fits.returns.value
     grid = _cost_grid(geo)
-    curves = pareto.returns_at(fits.costs.replicates, fits.returns.replicates, grid)
+    own = pareto.trace(cost[kept], returns[kept])
     reference = (float(cost.max()), float(returns.min()))
-    pairs = zip(fits.costs.replicates, fits.returns.replicates, strict=True)
-    volumes = np.array([pareto.hypervolume(c, r, reference) for c, r in pairs])
+    volumes = np.array([pareto.hypervolume(trace, reference) for trace in geo.traces])
     costs, many_returns = geo.sweep.costs.T, geo.sweep.returns.T
     return f.Frontier(
         lambda_=tuple(fits.lambdas[kept].tolist()),
         cost=geo.curve(cost[kept], fits.costs.replicates[:, kept]),
         return_=geo.curve(returns[kept], fits.returns.replicates[:, kept]),
         grid=tuple(grid.tolist()),
-        curve=geo.curve(pareto.return_at(cost[kept], returns[kept], grid), curves),
+        curve=geo.curve(pareto.return_at(own, grid), pareto.returns_at(geo.traces, grid)),
         attainment=tuple(
             f.Attainment(share, numbers(pareto.attainment(costs, many_returns, grid, share))) for share in SHARES
         ),
-        hypervolume=geo.estimate(pareto.hypervolume(cost, returns, reference), volumes),
+        hypervolume=geo.estimate(pareto.hypervolume(own, reference), volumes),
         reference=reference,
         construction=geo.options.construction,
     )
