@@ -24,11 +24,11 @@ test: $(STAMP) ## Lint, check the format and the types, run the tests
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-demo: $(STAMP) ## Play the scripted policy on every task and write pictures to demo/
+demo: $(STAMP) ## Play an episode of every task and write pictures to demo/
 	mkdir -p demo
 	@set -e; for task in $$($(BIN)/python -c 'from saddle.tasks import names; print(*names())'); do \
-		echo "saddle play $$task --policy scripted --out demo/$$task.png"; \
-		$(BIN)/saddle play $$task --policy scripted --out demo/$$task.png; \
+		echo "saddle play $$task --out demo/$$task.png"; \
+		$(BIN)/saddle play $$task --out demo/$$task.png; \
 	done
 	@ls demo
 

@@ -67,7 +67,7 @@ def complain():
         (("tasks",), ["List the tasks", "--json"]),
         (("doctor",), ["what this machine can do", "--json"]),
         (("play",), ["TASK", "--policy POLICY", "--out FILE", "--seed N", "--steps N", "--lidar", "TASK.png"]),
-        (("parity",), ["--golden DIR", "--task TASK ...", "float32,float64", "--json", "--markdown"]),
+        (("parity",), ["--engine ENGINE", "--golden DIR", "--task TASK ...", "float32,float64", "--json", "--markdown"]),
         (("bench",), ["tasks"]),
         (("bench", "tasks"), ["--task TASK ...", "--worlds N", "--json"]),
     ],
@@ -171,7 +171,7 @@ def test_play_hands_over_its_options(run, stand_in):
     assert run("play", "T").code == 0
     assert calls == [
         ("T", "random", Path("a/b.gif"), 7, 3, True),
-        ("T", "scripted", Path("T.png"), 0, None, False),
+        ("T", None, Path("T.png"), 0, None, False),
     ]
 
 
@@ -186,7 +186,7 @@ def test_tasks_can_be_listed_or_repeated(run, stand_in, argv):
 def test_parity_exits_with_1_when_it_fails(run, stand_in, passed, code):
     calls = stand_in("saddle.parity", "run", lambda: passed)
     assert run("parity", "--golden", "g", "--precision", "float64", "--json").code == code
-    assert calls == [(Path("g"), (), "float64", True, False)]
+    assert calls == [(Path("g"), (), "float64", True, False, None)]
 
 
 def test_bad_input_is_one_line_on_stderr(run, stand_in):

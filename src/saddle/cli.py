@@ -58,7 +58,14 @@ def doctor(as_json: Json = False) -> None:
 @app.command
 def play(
     task: Annotated[Positional[str], arg(metavar="TASK", help="Name of the task, as 'saddle tasks' lists it.")],
-    policy: Annotated[str, arg(metavar="POLICY", help="'random', 'scripted', or the path of a policy.")] = "scripted",
+    policy: Annotated[
+        str | None,
+        arg(
+            metavar="POLICY",
+            help="'random', 'scripted', or the path of a policy.",
+            help_behavior_hint="(default: scripted; random for velocity tasks)",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         arg(metavar="FILE", help="Picture to write: .png, .gif or .mp4.", help_behavior_hint="(default: TASK.png)"),
@@ -69,7 +76,7 @@ def play(
     ] = None,
     lidar: Annotated[bool, arg(help="Draw the lidar readings around the robot.", help_behavior_hint="")] = False,
 ) -> None:
-    """Play one episode and draw it from above: the world and the robot's way through it."""
+    """Play one episode and draw it: a point task from above, with the robot's way; a velocity task from the side."""
     from saddle.play import play
 
     play(task, policy, out or Path(f"{task}.png"), seed, steps, lidar)

@@ -3,8 +3,10 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jax
+import numpy as np
 
 from saddle import policies, tasks
 from saddle.draw import Episode, film, still
@@ -13,25 +15,66 @@ from saddle.errors import SaddleError
 from saddle.gym import checks, programs
 from saddle.policies import Policy
 from saddle.tasks import Task
+from saddle.tasks.velocity.bodies import BODIES
+
+if TYPE_CHECKING:
+    from saddle.draw.running import Run
 
 WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
 
 
-def play(task: str, policy: str, out: Path, seed: int = 0, steps: int | None = None, lidar: bool = False) -> None:
-    """Play one episode from above and write it to `out`: .png, .gif or .mp4 by its ending.
+def play(
+    task: str, policy: str | None, out: Path, seed: int = 0, steps: int | None = None, lidar: bool = False
+) -> None:
+    """Play one episode and write it to `out`: .png, .gif or .mp4 by its ending.
 
-    task: its name; policy: 'random', 'scripted', or the path of an exported policy; seed: of the world and of a random
-    policy; steps: env steps, the whole episode when None; lidar: draw the readings around the robot.
+    task: its name; policy: 'random', 'scripted', or the path of an exported policy, None for the scripted one or, where
+    there is none, the random one; seed: of the world and of a random policy; steps: env steps, the whole episode when
+    None; lidar: draw the point robot's readings around it.
     """
     made = tasks.make(task)
-    check_drawable(task)
+    policy = policy or ("random" if task in BODIES else "scripted")
     actor = policies.get(policy, made.spec)
     steps = made.spec.episode_length if steps is None else checks.check_count(steps, "steps")
     key = checks.world_keys([seed])[0]
-    write = _writer(out)
     name = policy if policy in ("random", "scripted") else Path(policy).stem
+    if task in BODIES:
+        _play_body(task, actor, name, out, seed, steps, lidar)
+        return
+    check_drawable(task)
+    write = _writer(out)
     with _replacing(out) as unfinished:
         write(Episode(made.spec, name, seed, roll(made, actor, key, steps)), unfinished, lidar)
+
+
+def _play_body(task: str, policy: Policy, name: str, out: Path, seed: int, steps: int, lidar: bool) -> None:
+    """The same for a velocity task, on MuJoCo C and with MuJoCo's renderer."""
+    from saddle.draw import running
+    from saddle.draw.camera import Camera
+
+    if lidar:
+        raise SaddleError(f"{task} has no lidar to draw; leave --lidar out")
+    _writer(out)
+    Camera(BODIES[task], (64, 48)).close()  # where nothing can be drawn, say so before the work
+    writers = {".png": running.write_still, ".gif": running.write_gif, ".mp4": running.write_mp4}
+    with _replacing(out) as unfinished:
+        writers[out.suffix.lower()](run_body(task, policy, name, seed, steps), unfinished, lidar)
+
+
+def run_body(task: str, policy: Policy, name: str, seed: int, steps: int) -> "Run":
+    """One episode of a velocity task, at most `steps` of it."""
+    from saddle.draw.running import Run
+
+    worlds, act = tasks.host_worlds(task, 1, 1), jax.jit(policy)
+    obs, body = worlds.begin(np.array([seed])), worlds.body
+    rows = [(worlds.qpos[0].copy(), 0.0, 0.0, 0.0)]
+    for draw in jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), steps):
+        made = worlds.advance(np.asarray(act(obs[0].astype(np.float32), draw), np.float32)[None])
+        obs, speed = made.obs, np.linalg.norm(made.velocity[0]) if body.free else made.velocity[0, 0]
+        rows.append((worlds.qpos[0].copy(), float(speed), float(made.reward[0]), float(made.cost[0, 0])))
+        if made.terminated[0] or made.truncated[0]:
+            break
+    return Run(body, name, seed, *(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def roll(task: Task, policy: Policy, key: jax.Array, steps: int) -> list:

@@ -30,7 +30,16 @@ SAMPLES = 12  # frames that the colours are taken from
 
 def write_gif(episode: Episode, out: Path, lidar: bool = False) -> None:
     """Save the episode as a GIF."""
-    film = _Film(episode, GIF_DPI, lidar)
+    save_gif(_Film(episode, GIF_DPI, lidar), out)
+
+
+def write_mp4(episode: Episode, out: Path, lidar: bool = False) -> None:
+    """Save the episode as an H.264 film."""
+    save_mp4(_Film(episode, MP4_DPI, lidar), out)
+
+
+def save_gif(film: "Film", out: Path) -> None:
+    """Write the frames as a GIF."""
     palette = _palette([film.frame(step) for step in film.steps[:: max(1, len(film.steps) // SAMPLES)]])
     frames = (
         Image.fromarray(film.frame(step)).quantize(palette=palette, dither=Image.Dither.NONE) for step in film.steps
@@ -39,9 +48,8 @@ def write_gif(episode: Episode, out: Path, lidar: bool = False) -> None:
     next(frames).save(out, "GIF", save_all=True, append_images=frames, duration=durations, loop=0)
 
 
-def write_mp4(episode: Episode, out: Path, lidar: bool = False) -> None:
-    """Save the episode as an H.264 film."""
-    film = _Film(episode, MP4_DPI, lidar)
+def save_mp4(film: "Film", out: Path) -> None:
+    """Write the frames as an H.264 film."""
     height, width, _ = film.frame(0).shape
     raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
     coded = [
@@ -88,8 +96,26 @@ def ffmpeg() -> str:
     return found
 
 
-class _Film:
-    """The frames of an episode."""
+class Film:
+    """Frames of some env steps of an episode."""
+
+    steps: list[int]
+
+    def frame(self, step: int) -> np.ndarray:
+        """The picture after `step` env steps, [height, width, 3] uint8."""
+        raise NotImplementedError
+
+    def frames(self) -> Iterator[np.ndarray]:
+        """The whole film; the last picture stands for a while."""
+        for step in self.steps[:-1]:
+            yield self.frame(step)
+        last = self.frame(self.steps[-1])
+        for _ in range(int(FPS * HOLD)):
+            yield last
+
+
+class _Film(Film):
+    """The frames of a point task's episode: the page as it changes."""
 
     def __init__(self, episode: Episode, dpi: float, lidar: bool) -> None:
         last = len(episode.states) - 1
@@ -109,14 +135,6 @@ class _Film:
         self._page.count(tally(self._episode, step))
         world = [*self._world.below, *self._trail.artists, *self._world.above]
         return self._stage.shoot([*world, *self._page.values.values()])
-
-    def frames(self) -> Iterator[np.ndarray]:
-        """The whole film; the last picture stands for a while."""
-        for step in self.steps[:-1]:
-            yield self.frame(step)
-        last = self.frame(self.steps[-1])
-        for _ in range(int(FPS * HOLD)):
-            yield last
 
 
 class _Trail:

@@ -137,9 +137,7 @@ def agreements(
 
 def crossed(golden: Golden) -> np.ndarray:
     """[N] rows in which two links of the body cross at either end of the step (Hopper's links all lie in one plane)."""
-    import mujoco as untyped
-
-    mujoco: Any = untyped
+    mujoco = models.mujoco()
     model = models.compiled(BODIES[golden.task].model())
     data, found = mujoco.MjData(model), np.zeros(golden.rows, bool)
     for name in ("qpos", "qpos2"):

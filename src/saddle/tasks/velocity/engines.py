@@ -8,6 +8,7 @@ import jax
 
 from saddle.errors import SaddleError
 from saddle.tasks.task import Task, TaskSpec
+from saddle.tasks.velocity import models
 from saddle.tasks.velocity.bodies import BODIES
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ def default() -> str:
 
 def check(engine: str) -> None:
     """Complain where an engine cannot run on this machine."""
-    if not _found("mujoco"):
-        raise SaddleError(f"engine {engine!r} needs MuJoCo: run pip install 'mujoco>=3.17,<3.18'")
+    models.mujoco()
     if engine != "native" and not _found("mujoco.mjx"):
         raise SaddleError(f"engine {engine!r} needs MJX: run pip install 'saddle[mjx]'")
     if engine == "mjx-warp" and not _found("warp"):

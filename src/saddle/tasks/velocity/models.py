@@ -11,6 +11,8 @@ import math
 from functools import cache
 from typing import Any
 
+from saddle.errors import SaddleError
+
 _LOOK = """
   <asset>
     <texture type="skybox" builtin="gradient" rgb1="1 1 1" rgb2=".75 .82 .9" width="64" height="64"/>
@@ -170,5 +172,16 @@ def ant() -> str:
 @cache
 def compiled(xml: str) -> Any:
     """The mujoco.MjModel of that MJCF."""
-    mujoco: Any = importlib.import_module("mujoco")  # its compiled part has no types
-    return mujoco.MjModel.from_xml_string(xml)
+    return mujoco().MjModel.from_xml_string(xml)
+
+
+@cache
+def mujoco() -> Any:
+    """MuJoCo itself (its compiled part has no types), or one line that says why there is none."""
+    try:
+        return importlib.import_module("mujoco")
+    except ModuleNotFoundError:
+        raise SaddleError("the velocity tasks need MuJoCo: run pip install 'mujoco>=3.17,<3.18'") from None
+    except Exception as error:  # MUJOCO_GL is looked at on import, and a missing GL fails in its own way
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise SaddleError(f"MuJoCo does not import ({reason}); unset MUJOCO_GL, or set it to egl") from None

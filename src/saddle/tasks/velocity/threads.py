@@ -1,16 +1,15 @@
 """Batched physics of one body in MuJoCo C: many worlds, a few threads, one call per env step."""
 
 import copy
+import importlib
 from typing import Any, NamedTuple
 
-import mujoco as untyped
 import numpy as np
-from mujoco.rollout import Rollout
 
 from saddle.tasks.velocity import models
 from saddle.tasks.velocity.body import Body, glide
 
-mujoco: Any = untyped  # its compiled part has no types
+mujoco = models.mujoco()
 
 
 class Moved(NamedTuple):
@@ -27,7 +26,7 @@ class Physics:
     def __init__(self, body: Body, worlds: int, threads: int) -> None:
         self.model: Any = models.compiled(body.model())
         self._body, self._worlds = body, worlds
-        self._pool = Rollout(nthread=threads if threads > 1 else 0)
+        self._pool = importlib.import_module("mujoco.rollout").Rollout(nthread=threads if threads > 1 else 0)
         self._data: list[Any] = [mujoco.MjData(self.model) for _ in range(threads)]
         self._models = [self.model] * worlds
         if body.free:
