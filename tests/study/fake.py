@@ -1,7 +1,8 @@
 """A learner that costs nothing: a random walk per member, deterministic, with checkpoints of the real kind.
 
-Costs fall with lambda, so that a sweep of it has a lambda*. SLEEP (seconds an epoch) and BREAK (seed of a member that
-fails) come from the environment, since it is also built in other processes.
+Costs fall with lambda, so that a sweep of it has a lambda*. The environment says how it behaves, since it is also built
+in other processes: FAKE_SLEEP seconds an epoch, FAKE_BREAKS the seed of members that fail, FAKE_REFUSES a task that it
+does not take. LightProgram has checkpoints of its own, so that a process with it starts without JAX.
 """
 
 import os
@@ -10,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from saddle import checkpoint
 from saddle.errors import SaddleError
+from saddle.study import atomic
 
 
 class FakeProgram:
@@ -47,10 +48,23 @@ class FakeProgram:
         return "the loss is not finite"
 
     def save(self, path, state, facts):
+        from saddle import checkpoint
+
         checkpoint.save(path, state, facts)
 
     def load(self, path):
+        from saddle import checkpoint
+
         return checkpoint.load(path, like=self.init())
 
     def export(self, state, member, folder: Path):
         (folder / "policy.npz").write_bytes(state["walk"][member].tobytes())
+
+
+class LightProgram(FakeProgram):
+    def save(self, path, state, facts):
+        atomic.write_json(path, {"epoch": state["epoch"].tolist(), "walk": state["walk"].tolist(), "facts": facts})
+
+    def load(self, path):
+        saved = atomic.read_json(path)
+        return {"epoch": np.array(saved["epoch"]), "walk": np.array(saved["walk"])}, saved["facts"]

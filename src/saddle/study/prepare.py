@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from saddle import config, tasks
+from saddle import config
 from saddle.errors import SaddleError
 from saddle.study import plan as plans
 from saddle.study.columns import runs_frame
@@ -14,7 +14,7 @@ from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
 from saddle.study.presets import TASKS
 from saddle.study.store import MANIFEST, Study
 from saddle.study.toml import plan_from
-from saddle.study.writer import check_writable, create, hardware, manifest, write_runs
+from saddle.study.writer import Taken, check_writable, create, hardware, manifest, write_runs
 
 SHARE_OF_MEMORY = 0.5  # that a unit may take; the rest is for the compiler's temporaries and the machine
 UNUSED_LIMIT = 25.0  # of runs with a fixed lambda, which look at none
@@ -30,12 +30,7 @@ def survey_here(plan: Plan) -> tuple[dict[str, int], dict[str, Any]]:
 def prepare(plan: Plan, out: Path, resume: bool, sweep: Path | None = None, survey: Survey = survey_here) -> Study:
     """The study's directory, made with all runs planned, or found with the same plan in it."""
     if (out / MANIFEST).exists():
-        study = Study(out)
-        _same_plan(plan, study)
-        if not resume:
-            raise SaddleError(f"{out} holds this study already; add --resume to go on with it")
-        check_writable(out)
-        return study
+        return _existing(plan, out, resume)
     check_tasks(plan)
     check_sweep(plan, sweep)
     check_writable(out)
@@ -47,8 +42,20 @@ def prepare(plan: Plan, out: Path, resume: bool, sweep: Path | None = None, surv
             write_runs(folder, unit, runs_frame([row_of(plan, unit, run) for run in some]))
 
     facts = manifest(plan.name, plan.ppo.precision, plans.to_dict(plan), machine)
-    create(out, facts, fill)
+    try:
+        create(out, facts, fill)
+    except Taken:
+        return _existing(plan, out, resume)
     return Study(out)
+
+
+def _existing(plan: Plan, out: Path, resume: bool) -> Study:
+    study = Study(out)
+    _same_plan(plan, study)
+    if not resume:
+        raise SaddleError(f"{out} holds this study already; add --resume to go on with it")
+    check_writable(out)
+    return study
 
 
 def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
@@ -99,8 +106,12 @@ def check_sweep(plan: Plan, sweep: Path | None) -> None:
 
 
 def constraints(task: str) -> int:
-    """How many constraints a task has. Those of the study have one; others are asked."""
-    return 1 if task in TASKS.values() else len(tasks.make(task).spec.constraints)
+    """How many constraints a task has. Those of the study have one; others are asked, which loads JAX."""
+    if task in TASKS.values():
+        return 1
+    from saddle import tasks
+
+    return len(tasks.make(task).spec.constraints)
 
 
 def capacity_here(plan: Plan, task: str) -> int:

@@ -23,14 +23,17 @@ from saddle.study.store import MANIFEST, SCHEMA, chunks
 PACKAGES = ("jax", "jaxlib", "mujoco", "numpy", "polars")  # whose versions can move a result
 
 
+class Taken(SaddleError):
+    """Another process made the study's directory first."""
+
+
 def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -> None:
     """Make a study's directory with all that `fill` puts into it, or nothing.
 
     It is filled beside its place and then renamed, so that two processes that start the same study at once do not mix:
     one wins, the other is told that the directory is taken.
     """
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise SaddleError(f"{path} exists and is not empty; choose another directory for the study")
+    _check_free(path)
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         beside.mkdir(parents=True)
@@ -40,12 +43,18 @@ def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -
         sync_folder(path.parent)
     except OSError as error:
         shutil.rmtree(beside, ignore_errors=True)
-        if path.is_dir() and any(path.iterdir()):
-            raise SaddleError(f"{path} was taken by another process in this moment; go on with --resume") from None
+        _check_free(path)
         raise store_error(path, error) from None
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
+
+
+def _check_free(path: Path) -> None:
+    if (path / MANIFEST).exists():
+        raise Taken(f"{path} holds a study already; choose another directory")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise SaddleError(f"{path} exists and is not empty; choose another directory for the study")
 
 
 def manifest(
