@@ -1,0 +1,89 @@
+"""Merging and exporting."""
+
+import polars as pl
+import pytest
+from helpers import TASK, After, small, work
+
+import saddle
+from saddle.errors import SaddleError
+from saddle.study import claims
+from saddle.study.export import export_csv
+from saddle.study.merge import merge
+from saddle.study.plan import Stage
+
+GOAL = "SafetyPointGoal1-v0"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return work(small(), tmp_path_factory.mktemp("whole") / "s")[0]
+
+
+def test_parts_of_one_plan_become_one_study_that_goes_on(tmp_path, whole, capsys):
+    """Each part got further with some units; the merged study has the best of both, and can be finished."""
+    a, _ = work(small(), tmp_path / "a", stop=After(17))  # first unit whole, second begun
+    b, _ = work(small(), tmp_path / "b", stop=After(8))  # first unit begun
+    merge([b.path, a.path], tmp_path / "c")
+    assert "14 runs" in capsys.readouterr().out
+    c = saddle.open_study(tmp_path / "c")
+    assert c.metrics.equals(a.metrics, null_equal=True)
+    assert len(c.manifest["merged_from"]) == 2
+    study, notes = work(small(), tmp_path / "c", resume=True)
+    assert study.metrics.equals(whole.metrics, null_equal=True) and study.runs.equals(whole.runs)
+    assert len(notes.epochs) < 3 * 12  # went on, did not begin anew
+
+
+def test_different_studies_become_one(tmp_path, whole, capsys):
+    other, _ = work(small(tasks=(GOAL,), epochs=5), tmp_path / "goal")
+    merge([whole.path, other.path], tmp_path / "both")
+    both = saddle.open_study(tmp_path / "both")
+    assert set(both.runs["task"]) == {TASK, GOAL}
+    assert both.metrics.height == whole.metrics.height + other.metrics.height
+    assert both.metrics.filter(pl.col("run").is_in(whole.runs["run"].to_list())).equals(whole.metrics, null_equal=True)
+    assert both.policy_folder(other.runs["run"][0]).is_dir()
+    assert both.manifest["name"] == "small"
+    with pytest.raises(SaddleError, match="no plan to run"):
+        work(small(), tmp_path / "both", resume=True)
+
+
+def test_units_of_the_same_name_stay_apart(tmp_path):
+    stages = (Stage("more", lambdas=(5.0,)),)
+    a, _ = work(small(stages=(Stage("sweep", lambdas=(1.0,)),)), tmp_path / "a")
+    b, _ = work(small(stages=stages), tmp_path / "b")
+    assert a.units() == b.units()
+    merge([a.path, b.path], tmp_path / "c")
+    c = saddle.open_study(tmp_path / "c")
+    assert c.units() == ["PointCircle1-00", "PointCircle1-00-2"]
+    assert set(c.runs["unit"]) == set(c.units())
+    assert c.metrics.height == a.metrics.height + b.metrics.height
+
+
+def test_units_cut_differently_share_their_runs(tmp_path, whole):
+    """The same plan packed into other units: every run comes once."""
+    other, _ = work(small(members=3), tmp_path / "other")
+    merge([whole.path, other.path], tmp_path / "c")
+    c = saddle.open_study(tmp_path / "c")
+    assert sorted(c.runs["run"]) == sorted(whole.runs["run"])
+    assert c.metrics.equals(whole.metrics, null_equal=True)
+
+
+def test_what_does_not_fit_is_refused(tmp_path, whole):
+    other, _ = work(small(epochs=5), tmp_path / "short")
+    with pytest.raises(SaddleError, match="with different steps; nothing was merged"):
+        merge([whole.path, other.path], tmp_path / "c")
+    with pytest.raises(SaddleError, match="at least two"):
+        merge([whole.path], tmp_path / "c")
+    claim = claims.take(other.path, other.units()[0])
+    assert claim is not None
+    with claim, pytest.raises(SaddleError, match="is being run"):
+        merge([other.path, whole.path], tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_csv_holds_the_same_tables(tmp_path, whole):
+    runs, metrics = export_csv(whole, tmp_path / "csv")
+    back = pl.read_csv(metrics, schema_overrides=whole.metrics.schema).sort("run", "epoch")
+    assert back.equals(whole.metrics, null_equal=True)
+    assert pl.read_csv(runs, schema_overrides=whole.runs.schema).equals(whole.runs)
+    with pytest.raises(SaddleError, match="exists"):
+        export_csv(whole, tmp_path / "csv")
