@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from saddle.bench import engine, tasks
+from saddle.bench import engine, scan, tasks, velocity
 from saddle.errors import SaddleError
 from saddle.tasks import make, names
 
-CIRCLE = "SafetyPointCircle1-v0"
+CIRCLE, HOPPER, ANT = "SafetyPointCircle1-v0", "SafetyHopperVelocity-v1", "SafetyAntVelocity-v1"
 WORLDS = 8
 
 
@@ -41,7 +41,7 @@ def test_table(monkeypatch, capsys):
     monkeypatch.setattr(tasks, "measure", lambda task, worlds: result)
     tasks.run((CIRCLE,), WORLDS)
     table = capsys.readouterr().out
-    for word in (CIRCLE, "8 worlds", "2e+08", "123,456", "6666.7x", "4.1x", "1.5", "170", "one core"):
+    for word in (CIRCLE, "8 worlds", "200,000,000", "123,456", "6666.70x", "4.10x", "1.5", "170", "one core"):
         assert word in table
 
 
@@ -56,22 +56,22 @@ def test_without_mujoco_the_ratio_is_left_out(monkeypatch, capsys):
     assert "MuJoCo is not installed" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", names()[:4])
 def test_mujoco_steps_every_world(name):
     task = make(name)
-    state = tasks.staggered(task, 2)
+    state = scan.staggered(task, 2)
     assert engine.steps_per_second(task, state, 0.02) > 0
 
 
 def test_clocks_are_spread_over_the_episode():
-    state = tasks.staggered(make(CIRCLE), 50)
+    state = scan.staggered(make(CIRCLE), 50)
     assert jnp.array_equal(state.steps, jnp.arange(50) * 10)
 
 
 def test_state_bytes_counts_every_leaf():
-    state = tasks.staggered(make(CIRCLE), WORLDS)
+    state = scan.staggered(make(CIRCLE), WORLDS)
     # 28 observations, reward, cost, steps, 6 of the robot, 3 accelerations, a key of 2 words; and two flags of a byte
-    assert tasks.state_bytes(state) == WORLDS * (4 * (28 + 1 + 1 + 1 + 6 + 3 + 2) + 2)
+    assert scan.state_bytes(state) == WORLDS * (4 * (28 + 1 + 1 + 1 + 6 + 3 + 2) + 2)
 
 
 @pytest.mark.parametrize("worlds", [0, -5])
@@ -83,3 +83,31 @@ def test_too_few_worlds(worlds):
 def test_unknown_task():
     with pytest.raises(SaddleError, match="did you mean"):
         tasks.run(("SafetyPointCircl1-v0",), WORLDS)
+
+
+@pytest.mark.parametrize("name", [HOPPER, ANT])
+def test_native_numbers(monkeypatch, capsys, name):
+    monkeypatch.setattr(velocity, "SECONDS", 0.02)
+    monkeypatch.setattr(velocity, "REPEATS", 1)
+    tasks.run((name,), WORLDS, as_json=True, engine="native")
+    printed = capsys.readouterr()
+    (result,) = json.loads(printed.out)["tasks"]
+    assert json.loads(printed.err) == result
+    assert (result["task"], result["engine"], result["worlds"]) == (name, "native", WORLDS)
+    assert min(result[rate] for rate in ("mujoco", "one_thread", "all_threads")) > 0
+    assert result["ratio"] == pytest.approx(result["all_threads"] / result["mujoco"])
+    assert 0 < result["overhead"] < 1
+
+
+def test_each_result_is_printed_with_its_columns(monkeypatch, capsys):
+    found = velocity.NativeResult(HOPPER, WORLDS, "native", 1e4, 9e3, 1.8e4, 2, 1.8, 0.04)
+    monkeypatch.setattr(velocity, "native", lambda name, worlds: found)
+    tasks.run((HOPPER,), WORLDS, engine="native")
+    table = capsys.readouterr().out
+    for word in (HOPPER, "10,000", "9,000", "18,000", "1.80x", "4.0%", "all threads"):
+        assert word in table
+
+
+def test_a_point_task_has_no_engines():
+    with pytest.raises(SaddleError, match="no choice of engines"):
+        tasks.run((CIRCLE,), WORLDS, engine="native")

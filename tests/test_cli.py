@@ -67,7 +67,7 @@ def complain():
         (("tasks",), ["List the tasks", "--json"]),
         (("doctor",), ["what this machine can do", "--json"]),
         (("play",), ["TASK", "--policy POLICY", "--out FILE", "--seed N", "--steps N", "--lidar", "TASK.png"]),
-        (("parity",), ["--engine ENGINE", "--golden DIR", "--task TASK ...", "float32,float64", "--json", "--markdown"]),
+        (("parity",), ["--golden DIR", "--task TASK ...", "float32,float64", "--engine ENGINE", "--markdown"]),
         (("bench",), ["tasks"]),
         (("bench", "tasks"), ["--task TASK ...", "--worlds N", "--json"]),
     ],
@@ -179,7 +179,7 @@ def test_play_hands_over_its_options(run, stand_in):
 def test_tasks_can_be_listed_or_repeated(run, stand_in, argv):
     calls = stand_in("saddle.bench.tasks", "run")
     assert run("bench", "tasks", *argv, "--worlds", "8").code == 0
-    assert calls == [(("A", "B"), 8, False)]
+    assert calls == [(("A", "B"), 8, False, None)]
 
 
 @pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])

@@ -105,11 +105,57 @@ def bench_tasks(
     tasks: Tasks = (),
     worlds: Annotated[int, arg(metavar="N", help="Worlds stepped at once.")] = 512,
     as_json: Json = False,
+    engine: Engine = None,
 ) -> None:
     """Measure env steps per second of each task, against MuJoCo C stepping the same worlds on one core."""
     from saddle.bench.tasks import run
 
-    run(sum(tasks, ()), worlds, as_json)
+    run(sum(tasks, ()), worlds, as_json, engine)
+
+
+StudyDir = Annotated[Positional[Path], arg(metavar="STUDY", help="Directory of a study.")]
+Limits = Annotated[  # one tuple per --limit, as with --task
+    UseAppendAction[tuple[tuple[float, ...], ...]],
+    arg(
+        name="limit",
+        metavar="D ...",
+        help="Cost limits to look at.",
+        help_behavior_hint="(default: those of the runs, and the study's)",
+    ),
+]
+Published = Annotated[
+    bool,
+    arg(help="Smooth over linear lambda with frac 0.5, and take running maxima, as published.", help_behavior_hint=""),
+]
+
+
+@app.command
+def analyze(study: StudyDir, limits: Limits = (), published: Published = False, as_json: Json = False) -> None:
+    """Say what a study shows: lambda*, frontier, regimes, recommended limits, margins, and rules compared."""
+    from saddle.analysis import verbs
+
+    verbs.analyze(study, sum(limits, ()), published, as_json)
+
+
+@app.command(name="compare-paper")
+def compare_paper(study: StudyDir, as_json: Json = False) -> None:
+    """Put a study's comparison of rules beside the published one, with a z-score per cell."""
+    from saddle.analysis import verbs
+
+    verbs.compare_paper(study, as_json)
+
+
+@app.command
+def figures(
+    study: StudyDir,
+    out: Annotated[Path, arg(metavar="DIR", help="Folder to write to; made if need be.")],
+    limits: Limits = (),
+    published: Published = False,
+) -> None:
+    """Draw every figure of a study (PDF and PNG) and write its tables (LaTeX, Markdown, CSV)."""
+    from saddle.report.write import write
+
+    write(study, out, sum(limits, ()), published)
 
 
 app.command(bench, name="bench", help="Measure speed on this machine.")

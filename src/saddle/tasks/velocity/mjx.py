@@ -39,6 +39,11 @@ class MjxTask:
 
     body: Body
     impl: Impl
+    iterations: int | None = None  # of the contact solver at most; None as in the reference, which stops by itself
+
+    def __post_init__(self) -> None:
+        if self.iterations is not None and self.iterations < 1:
+            raise SaddleError(f"iterations is {self.iterations}; the contact solver needs at least 1")
 
     @property
     def spec(self) -> TaskSpec:
@@ -83,7 +88,7 @@ class MjxTask:
             )
         k = self.body.travels
         control = jnp.clip(action, -1, 1).astype(state.qpos.dtype)
-        moved = _advance(self.body, self.impl)((state.qpos.at[:k].set(0), state.qvel, control))
+        moved = _advance(self.body, self.impl, self.iterations)((state.qpos.at[:k].set(0), state.qvel, control))
         travelled = replace(state, lag=moved.seen - moved.qpos[:k], velocity=(moved.seen - state.lag) / self.spec.dt)
         qpos = moved.qpos.at[:k].add(state.qpos[:k])
         return self.settle(replace(travelled, qpos=qpos, qvel=moved.qvel), action)
@@ -113,6 +118,7 @@ class MjxTask:
 
 
 @cache
-def _advance(body: Body, impl: Impl) -> Callable[[tuple[Array, Array, Array]], steppers.Moved]:
+def _advance(body: Body, impl: Impl, iterations: int | None) -> Callable[[tuple[Array, Array, Array]], steppers.Moved]:
     """(qpos [nq], qvel [nv], control [nu]) of one world -> where it is after an env step."""
-    return one_batch(steppers.jax_step(body) if impl == "jax" else steppers.warp_step(body))
+    step = steppers.jax_step if impl == "jax" else steppers.warp_step
+    return one_batch(step(body, iterations))

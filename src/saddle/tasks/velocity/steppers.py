@@ -36,13 +36,13 @@ class Moved(NamedTuple):
 Batch = tuple[Array, Array, Array]  # qpos [N, nq], qvel [N, nv], control [N, nu]
 
 
-def jax_step(body: Body) -> Callable[[Batch], Moved]:
+def jax_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Moved]:
     """MJX's own implementation."""
     native: Any = models.compiled(body.model())
     substep = _runge_kutta if native.opt.integrator == 1 else _euler
 
     def one(qpos: Array, qvel: Array, control: Array) -> Moved:
-        model = put_model(body, "jax")
+        model = put_model(body, "jax", iterations)
         data = mjx.make_data(native, impl="jax").replace(ctrl=control)
         more = lambda _, moved: substep(body, model, data, moved)
         start = (Moved(qpos, qvel, qpos[: body.travels]), jnp.zeros_like(qvel))
@@ -82,13 +82,13 @@ def _runge_kutta(body: Body, model: Any, data: Any, carry: tuple[Moved, Array]) 
     return Moved(moved, qvel + h * mean_slope, seen if body.free else moved[: body.travels]), warm
 
 
-def warp_step(body: Body) -> Callable[[Batch], Moved]:
+def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Moved]:
     """MuJoCo Warp behind MJX: a substep is one call into its graph of kernels."""
     colliders.in_warp()
     native: Any = models.compiled(body.model())
 
     def batched(batch: Batch) -> Moved:
-        model = put_model(body, "warp")
+        model = put_model(body, "warp", iterations)
         worlds = batch[0].shape[0]
         contacts, rows = most_contacts(body)
         data = mjx.make_data(native, impl="warp", naconmax=worlds * contacts, njmax=rows)
@@ -131,14 +131,15 @@ def _linked_pairs(model: Any) -> int:
     return count
 
 
-def put_model(body: Body, impl: str) -> Any:
+def put_model(body: Body, impl: str, iterations: int | None = None) -> Any:
     """The model as MJX wants it, in the precision that JAX has now."""
-    return _put_model(body, impl, jnp.zeros(()).dtype.name)
+    return _put_model(body, impl, iterations, jnp.zeros(()).dtype.name)
 
 
 @cache
-def _put_model(body: Body, impl: str, dtype: str) -> Any:
+def _put_model(body: Body, impl: str, iterations: int | None, dtype: str) -> Any:
     model: Any = copy.copy(models.compiled(body.model()))
     model.opt.disableflags = 0  # MJX never resets a diverged world, and does not know the flag that says so
+    model.opt.iterations = iterations or model.opt.iterations
     with jax.ensure_compile_time_eval():
         return mjx.put_model(model, impl=impl)

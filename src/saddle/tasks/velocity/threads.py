@@ -26,7 +26,7 @@ class Physics:
     def __init__(self, body: Body, worlds: int, threads: int) -> None:
         self.model: Any = models.compiled(body.model())
         self._body, self._worlds = body, worlds
-        self._pool = importlib.import_module("mujoco.rollout").Rollout(nthread=threads if threads > 1 else 0)
+        self.pool = importlib.import_module("mujoco.rollout").Rollout(nthread=threads if threads > 1 else 0)
         self._data: list[Any] = [mujoco.MjData(self.model) for _ in range(threads)]
         self._models = [self.model] * worlds
         if body.free:
@@ -46,7 +46,7 @@ class Physics:
         start[:, 1 : 1 + qpos.shape[1]], start[:, 1 + qpos.shape[1] :] = qpos, qvel
         held = np.repeat(control[:, None], steps, axis=1)
         out = np.empty((self._worlds, steps, start.shape[1]))
-        self._pool.rollout(of, self._data, start, held, nstep=steps, state=out, skip_checks=True)
+        self.pool.rollout(of, self._data, start, held, nstep=steps, state=out, skip_checks=True)
         return out[:, -1, 1 : 1 + qpos.shape[1]], out[:, -1, 1 + qpos.shape[1] :]
 
     def _last_substep(self, qpos: np.ndarray, qvel: np.ndarray, control: np.ndarray) -> Moved:

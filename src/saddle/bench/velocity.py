@@ -1,0 +1,135 @@
+"""Env steps per second of the velocity tasks: MuJoCo C over threads beside one core of it, and MJX."""
+
+import os
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from saddle.bench import scan
+from saddle.tasks import host_worlds, make
+from saddle.tasks.velocity import models
+from saddle.tasks.velocity.native import NativeWorlds
+
+SECONDS = 2.0  # of each measurement of MuJoCo C
+REPEATS = 3  # such measurements; their median counts
+WARM_UP = 30  # env steps after which a random policy's worlds look as they will go on to look
+OVERHEAD_WORLDS = 64  # worlds at which the share of Python is measured
+MJX_STEPS, MJX_REPEATS = 20, 3  # as for the point tasks, but shorter: a step costs a thousand times as much
+
+
+@dataclass(frozen=True)
+class NativeResult:
+    """One task on MuJoCo C under random actions, auto-reset and observations included. Rates are env steps/s."""
+
+    task: str
+    worlds: int
+    engine: str
+    mujoco: float  # MuJoCo C alone on one core: only its steps, from states of the same worlds
+    one_thread: float
+    all_threads: float
+    threads: int
+    ratio: float  # all_threads / mujoco
+    overhead: float  # share of a step outside MuJoCo C, at OVERHEAD_WORLDS worlds and all threads
+
+
+@dataclass(frozen=True)
+class MjxResult:
+    """One task on MJX under random actions. Bytes are per world."""
+
+    task: str
+    worlds: int
+    engine: str
+    random: float  # env steps/s
+    compile_s: float
+    state_bytes: float
+    peak_bytes: float | None
+    diverged: int  # worlds whose physics broke down while measuring
+
+
+def native(name: str, worlds: int) -> NativeResult:
+    """All numbers of one task on MuJoCo C."""
+    threads = os.cpu_count() or 1
+    alone = statistics.median(_alone(name) for _ in range(REPEATS))
+    one = statistics.median(_rate(_warm(name, worlds, 1)) for _ in range(REPEATS))
+    several = statistics.median(_rate(_warm(name, worlds, threads)) for _ in range(REPEATS))
+    share = statistics.median(_overhead(_warm(name, OVERHEAD_WORLDS, threads)) for _ in range(REPEATS))
+    return NativeResult(name, worlds, "native", alone, one, several, threads, several / alone, share)
+
+
+def mjx(name: str, worlds: int, engine: str, **options: Any) -> MjxResult:
+    """All numbers of one task on MJX."""
+    task = make(name, engine=engine, **options)
+    state = scan.staggered(task, worlds)
+    draw = lambda obs, key: jax.random.uniform(key, (obs.shape[0], task.spec.action_dim), minval=-1.0, maxval=1.0)
+    found = scan.rate(task, state, draw, MJX_STEPS, MJX_REPEATS)
+    peak = None if found.peak_bytes is None else found.peak_bytes / worlds
+    size = scan.state_bytes(state) / worlds
+    return MjxResult(name, worlds, engine, found.steps_per_second, found.compile_s, size, peak, found.diverged)
+
+
+def _warm(name: str, count: int, threads: int) -> NativeWorlds:
+    """Worlds in the midst of things."""
+    worlds = host_worlds(name, count, threads)
+    worlds.reset(np.arange(count))
+    draw = np.random.default_rng(0)
+    for _ in range(WARM_UP):
+        worlds.step(_actions(worlds, draw))
+    return worlds
+
+
+def _actions(worlds: NativeWorlds, draw: np.random.Generator) -> np.ndarray:
+    return draw.uniform(-1, 1, (worlds.worlds, worlds.spec.action_dim)).astype(np.float32)
+
+
+def _rate(worlds: NativeWorlds) -> float:
+    """Env steps per second of `step`; drawing the actions is not counted."""
+    draw, spent, done = np.random.default_rng(1), 0.0, 0
+    while spent < SECONDS:
+        actions = _actions(worlds, draw)
+        start = time.perf_counter()
+        worlds.step(actions)
+        spent += time.perf_counter() - start
+        done += worlds.worlds
+    return done / spent
+
+
+def _overhead(worlds: NativeWorlds) -> float:
+    """Share of `step` that is not spent in MuJoCo's threads."""
+    inside, roll = 0.0, worlds.physics.pool.rollout
+
+    def timed(*args: Any, **options: Any) -> None:
+        nonlocal inside
+        start = time.perf_counter()
+        roll(*args, **options)
+        inside += time.perf_counter() - start
+
+    worlds.physics.pool.rollout = timed
+    draw, spent = np.random.default_rng(1), 0.0
+    while spent < SECONDS:
+        actions = _actions(worlds, draw)
+        start = time.perf_counter()
+        worlds.step(actions)
+        spent += time.perf_counter() - start
+    worlds.physics.pool.rollout = roll
+    return 1 - inside / spent
+
+
+def _alone(name: str) -> float:
+    """Env steps per second of MuJoCo C on one core, and nothing else, from states that a random policy visits."""
+    worlds, draw = _warm(name, OVERHEAD_WORLDS, 1), np.random.default_rng(1)
+    mujoco, model = models.mujoco(), worlds.physics.model
+    data, spent, done = mujoco.MjData(model), 0.0, 0
+    while spent < SECONDS:
+        actions = _actions(worlds, draw)
+        for qpos, qvel, action in zip(worlds.qpos, worlds.qvel, actions, strict=True):
+            data.qpos[:], data.qvel[:], data.ctrl[:], data.qacc_warmstart[:] = qpos, qvel, action, 0
+            start = time.perf_counter()
+            mujoco.mj_step(model, data, worlds.body.substeps)
+            spent += time.perf_counter() - start
+        done += worlds.worlds
+        worlds.step(actions)
+    return done / spent
