@@ -9,6 +9,7 @@ import polars as pl
 from saddle.analysis.bootstrap import interquartile_mean, mean_interval
 from saddle.analysis.findings import Estimate, RunCounts, Violation
 from saddle.analysis.options import Options
+from saddle.analysis.settings import name_settings
 from saddle.errors import SaddleError
 
 RUN_COLUMNS = ("run", "stage", "task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "status")
@@ -29,7 +30,11 @@ def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, optio
     _need(runs.columns, (*RUN_COLUMNS, "limit" + suffix), "runs")
     _need(metrics.collect_schema().names(), ("run", "epoch", "env_steps", "return", "cost" + suffix), "metrics")
     usable = pl.col("status") != "failed" if options.unfinished else pl.col("status") == "done"
-    wanted = runs.filter(usable).select(*RUN_COLUMNS[:6], pl.col("limit" + suffix).alias("limit"), *RUN_COLUMNS[7:])
+    wanted = (
+        name_settings(runs)
+        .filter(usable)
+        .select(*RUN_COLUMNS[:6], pl.col("limit" + suffix).alias("limit"), *RUN_COLUMNS[7:])
+    )
     finals = _tails(metrics, "cost" + suffix, options.final_share)
     joined = wanted.join(finals, on="run", how="left", maintain_order="left")
     good = joined.filter(pl.col("return").is_finite() & pl.col("cost").is_finite())

@@ -1,0 +1,76 @@
+"""How often the analysis's intervals hold the truth, over simulated studies with a known frontier and lambda*.
+
+    python benchmarks/coverage.py [--studies 200] [--seeds 10]
+
+Each simulated study has a sweep of 25 lambdas on three made-up tasks (a bend, steps, a line) and is analysed by
+`saddle.analysis.analyze` with its defaults. Printed per task: the share of studies whose 95 % interval holds the true
+value, for lambda* at each limit, the frontier's return at the same costs, the return expected at lambda*, and the
+share of the cost profile's band that holds the true cost. Exits with 1 when the mean over limits of lambda* or of the
+frontier falls outside 90 to 99 %.
+"""
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+
+import numpy as np
+
+from saddle.analysis import Options, analyze
+from saddle.analysis.findings import Estimate, TaskFindings
+from saddle.analysis.simulate import TRUTHS, Truth, simulate
+
+LOW, HIGH = 0.90, 0.99
+
+
+def holds(found: Estimate, truth: float) -> bool:
+    """Whether the interval holds the truth; an open end holds everything on its side."""
+    return (found.lo is None or found.lo <= truth) and (found.hi is None or truth <= found.hi)
+
+
+def check(truth: Truth, found: TaskFindings, tally: dict[str, list[bool]]) -> None:
+    assert found.frontier and found.profile
+    for limit in found.limits:
+        best = float(truth.gain(np.array(limit.limit)))
+        tally[f"lambda* at {limit.limit:g}"].append(
+            limit.status == "reached" and holds(limit.lambda_, truth.lambda_star(limit.limit))
+        )
+        tally[f"return at lambda* of {limit.limit:g}"].append(holds(limit.return_, best))
+        lo, hi = (
+            float(np.interp(limit.limit, found.frontier.grid, np.array(end, float)))
+            for end in (found.frontier.curve.lo, found.frontier.curve.hi)
+        )
+        tally[f"frontier at {limit.limit:g}"].append(lo <= best <= hi)
+    cost = truth.cost(np.array(found.profile.lambda_))
+    inside = (np.array(found.profile.cost.lo) <= cost) & (cost <= np.array(found.profile.cost.hi))
+    tally["cost profile"] += inside.tolist()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--studies", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--shared", type=float, default=0.5, help="share of variance that a seed's lambdas share")
+    args = parser.parse_args()
+    tallies: dict[str, dict[str, list[bool]]] = {truth.task: defaultdict(list) for truth in TRUTHS}
+    for number in range(args.studies):
+        rng = np.random.default_rng([number, args.seeds])
+        for truth in TRUTHS:
+            runs, metrics = simulate([truth], rng, args.seeds, shared=args.shared, compare=False)
+            (found,) = analyze(runs, metrics, Options(limits=truth.limits, seed=number)).tasks
+            check(truth, found, tallies[truth.task])
+    shares = {task: {name: float(np.mean(hits)) for name, hits in tally.items()} for task, tally in tallies.items()}
+    pooled = {
+        task: {
+            kind: float(np.mean([share for name, share in tally.items() if name.startswith(kind)]))
+            for kind in ("lambda*", "frontier")
+        }
+        for task, tally in shares.items()
+    }
+    print(json.dumps(vars(args) | {"coverage": shares}, indent=2))
+    print(json.dumps({"mean over limits": pooled}, indent=2))
+    return 0 if all(LOW <= share <= HIGH for tally in pooled.values() for share in tally.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

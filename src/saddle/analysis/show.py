@@ -1,0 +1,143 @@
+"""Findings in a terminal: `saddle analyze` and `saddle compare-paper`."""
+
+from rich.markup import escape
+from rich.table import Table
+
+from saddle.analysis.agreement import Agreement, Comparison
+from saddle.analysis.findings import Cell, Estimate, Findings, LimitFinding, TaskFindings
+from saddle.console import console
+
+
+def show(findings: Findings) -> None:
+    """Print what was found, task by task."""
+    out = console()
+    runs = findings.runs
+    out.print(f"{runs.used} of {runs.total} runs count.")
+    for note in findings.notes:
+        out.print(f"[yellow]note[/] {escape(note)}")
+    for part in findings.tasks:
+        out.print(f"\n[bold]{escape(part.task)}[/] · {escape(part.algorithm)}")
+        for note in part.notes:
+            out.print(f"[yellow]note[/] {escape(note)}")
+        for line in _sweep_lines(part):
+            out.print(escape(line))
+        if part.limits:
+            out.print(_limits(part))
+            for finding in part.limits:
+                out.print(f"  {finding.limit:g}: {escape(finding.reason)}")
+        if part.comparison:
+            out.print(_cells(part.comparison))
+
+
+def show_agreement(comparison: Comparison) -> None:
+    """Print our table beside the published one."""
+    out = console()
+    if comparison.cells:
+        table = _plain_table("task", "limit", "rule", "return", "published", "z", "cost", "published", "z", "mark", "")
+        for cell in comparison.cells:
+            table.add_row(*_agreement_row(cell))
+        out.print(table)
+    for note in comparison.notes:
+        out.print(f"[yellow]note[/] {escape(note)}")
+
+
+def text(found: Estimate) -> str:
+    """'value [lo, hi]'; an end that is not known, or lies beyond the sweep, is '…'."""
+    if found.value is None:
+        return "-"
+    if found.lo is None and found.hi is None:
+        return plain(found.value)
+    lo, hi = ("…" if end is None else plain(end) for end in (found.lo, found.hi))
+    return f"{plain(found.value)} [{lo}, {hi}]"
+
+
+def plain(value: float) -> str:
+    """Three digits, or all of them before the point."""
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _sweep_lines(part: TaskFindings) -> list[str]:
+    lines = []
+    if part.profile and part.frontier:
+        first, last = part.groups[0], part.groups[-1]
+        seeds = {group.seeds for group in part.groups}
+        many = f"{min(seeds)}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)}"
+        lines.append(
+            f"sweep: {len(part.groups)} lambdas from {first.lambda_:.3g} to {last.lambda_:.3g}, {many} seeds; "
+            f"hypervolume {text(part.frontier.hypervolume)}"
+        )
+        for rise in part.profile.rises:
+            sure = "clearly" if rise.clear else "perhaps"
+            lines.append(f"{rise.quantity} {sure} rises from lambda {rise.lambda_from:.3g} to {rise.lambda_to:.3g}")
+    for regime in part.regimes:
+        lines.append(f"{regime.kind}: {regime.reason}; normalised slope {text(regime.normalised_slope)}")
+    for advice in part.recommended:
+        lines.append(f"recommended limit {advice.limit:g} ({advice.kind}); {advice.published}")
+    return lines
+
+
+def _limits(part: TaskFindings) -> Table:
+    table = _plain_table("limit", "lambda*", "return there", "regime", "seeds violating", "train at, for the share")
+    for finding in part.limits:
+        table.add_row(
+            f"{finding.limit:g}",
+            text(finding.lambda_),
+            text(finding.return_),
+            finding.regime or "-",
+            _share(finding.violation_share),
+            _margins(finding),
+        )
+    return table
+
+
+def _margins(finding: LimitFinding) -> str:
+    return "; ".join(f"{margin.rule} {text(margin.training_limit)}" for margin in finding.margins)
+
+
+def _cells(cells: tuple[Cell, ...]) -> Table:
+    table = _plain_table("limit", "rule", "seeds", "return", "cost", "violating", "gap to frontier", "")
+    for cell in cells:
+        table.add_row(
+            f"{cell.limit:g}",
+            escape(cell.rule),
+            str(cell.seeds),
+            text(cell.return_),
+            text(cell.cost),
+            f"{cell.violation.share:.0%}",
+            text(cell.gap),
+            "[green]best[/]" if cell.best else "[red]violated[/]" if cell.violated else "",
+        )
+    return table
+
+
+def _agreement_row(cell: Agreement) -> list[str]:
+    def z(score: float | None) -> str:
+        return "-" if score is None else f"{score:+.1f}"
+
+    same = "same mark" if cell.mark == cell.published_mark else f"published: {cell.published_mark or 'neither'}"
+    return [
+        cell.task,
+        f"{cell.limit:g}",
+        cell.rule,
+        f"{cell.return_:.2f}",
+        f"{cell.published_return:.2f} ± {cell.published_return_sd:.2f}",
+        z(cell.return_z),
+        f"{cell.cost:.2f}",
+        f"{cell.published_cost:.2f} ± {cell.published_cost_sd:.2f}",
+        z(cell.cost_z),
+        cell.mark or "-",
+        same,
+    ]
+
+
+def _share(found: Estimate) -> str:
+    if found.value is None or found.lo is None or found.hi is None:
+        return "-"
+    return f"{found.value:.0%} [{found.lo:.0%}, {found.hi:.0%}]"
+
+
+def _plain_table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=True)
+    return table
