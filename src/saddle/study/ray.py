@@ -59,15 +59,15 @@ def survey(plan: Plan) -> tuple[dict[str, int], dict[str, Any]]:
     def look() -> tuple[dict[str, int], dict[str, Any]]:
         return {task: capacity_here(plan, task) for task in plan.tasks}, hardware()
 
-    return ray.get(ray.remote(look).options(**resources(), max_calls=1).remote())
+    return ray.get(ray.remote(max_calls=1, **resources())(look).remote())
 
 
-def resources() -> dict[str, float]:
+def resources() -> dict[str, Any]:
     """What one unit asks for: a GPU where the cluster has any, else all cores of its smallest node."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if any(node.get("GPU") for node in nodes):
         return {"num_gpus": 1}
-    return {"num_cpus": max(1, min(node.get("CPU", 1) for node in nodes))}
+    return {"num_cpus": min((node["CPU"] for node in nodes if node.get("CPU")), default=1)}
 
 
 class StopFile:
@@ -123,7 +123,7 @@ class RayEngine:
 
     def work(self) -> None:
         """Until every unit is finished or has failed, or it is time to stop."""
-        task = ray.remote(run_unit).options(**resources(), max_retries=-1, max_calls=1)
+        task = ray.remote(max_retries=-1, max_calls=1, **resources())(run_unit)
         worker = Worker(
             self.study, factory(self.program), self.chunking, self.listener, self.stop, open_sweep(self.sweep)
         )
@@ -160,9 +160,8 @@ class RayEngine:
         write(self._stop_file, b"")
 
     def _pace(self, unit: str) -> float:
-        """Seconds of an epoch so far."""
-        progress = self.study.progress(unit)
-        return progress.get("seconds", 0.0) / max(1, progress.get("epoch", 0))
+        """Seconds of an epoch."""
+        return self.study.progress(unit).get("pace") or 0.0
 
     def _show(self, units: Any) -> None:
         for unit in units:

@@ -12,7 +12,7 @@ from saddle.study.local import Worker
 from saddle.study.plan import Plan
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
-from saddle.study.status import counts, last_failures
+from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
@@ -76,8 +76,8 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
         print(json.dumps({"event": "end", **found, "stopped": stop.why if stopped else None}))
     else:
         print(f"{found['done']} of {found['runs']} runs done, {found['failed']} failed, {found['left']} left")
-        for line in last_failures(study):
-            print(f"failed: {line}")
+        for line in failure_lines(failures(study)):
+            print(line)
     if stopped:
         if not as_json:
             print(f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path} --resume")

@@ -5,7 +5,6 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import polars as pl
 from rich.console import Group
 from rich.live import Live
 from rich.table import Table
@@ -33,6 +32,8 @@ class UnitStatus:
     """None before the start."""
     seconds: float
     """Spent on it so far."""
+    pace: float | None
+    """Seconds of an epoch."""
     left: float | None
     """Seconds to its end at that pace; None before a first epoch."""
     holder: str | None
@@ -65,11 +66,14 @@ class Status:
 def status(study: Study) -> Status:
     """Read how the study stands."""
     units = [_unit(study, unit) for unit in study.units()]
-    runs = study.runs
-    failed = runs.filter(status="failed").select("run", "unit", "reason").iter_rows()
-    counts = dict(runs.group_by("status").len().sort("status").iter_rows())
-    failures = [Failure(run, unit, reason or "unknown") for run, unit, reason in failed]
-    return Status(study.manifest["name"], counts, units, failures, _left(units))
+    counts = dict(study.runs.group_by("status").len().sort("status").iter_rows())
+    return Status(study.manifest["name"], counts, units, failures(study), _left(units))
+
+
+def failures(study: Study) -> list[Failure]:
+    """The runs that failed."""
+    failed = study.runs.filter(status="failed").select("run", "unit", "reason")
+    return [Failure(run, unit, reason or "unknown") for run, unit, reason in failed.iter_rows()]
 
 
 def show(study: Study, as_json: bool) -> None:
@@ -126,8 +130,20 @@ def render(now: Status) -> Group:
         epochs = f"{unit.epoch}/{unit.epochs}" if unit.epochs else "-"
         left = duration(unit.left) if unit.left else ""
         table.add_row(unit.unit, str(unit.members), state, epochs, left, unit.holder or unit.error or "")
-    failures = [Text(f"failed: {failure.run}: {failure.reason}", style="red") for failure in now.failures]
-    return Group(Text(headline(now), style="bold"), table, *failures)
+    failed = [Text(line, style="red") for line in failure_lines(now.failures)]
+    return Group(Text(headline(now), style="bold"), table, *failed)
+
+
+def failure_lines(failures: list[Failure]) -> list[str]:
+    """One line per reason within a unit, naming the runs, or some of them when they are many."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        together.setdefault((failure.unit, failure.reason), []).append(failure.run)
+    lines = []
+    for (unit, reason), runs in together.items():
+        names = ", ".join(runs[:3]) + (f" and {len(runs) - 3} more of {unit}" if len(runs) > 3 else "")
+        lines.append(f"failed: {names}: {reason}")
+    return lines
 
 
 def duration(seconds: float | None) -> str:
@@ -154,19 +170,19 @@ def _unit(study: Study, unit: str) -> UnitStatus:
     elif state == "running":
         state = "interrupted"
     epoch, epochs, seconds = progress.get("epoch", 0), progress.get("epochs"), progress.get("seconds", 0.0)
-    left = seconds / epoch * (epochs - epoch) if epoch and epochs else None
+    pace = progress.get("pace") or (seconds / epoch if epoch else None)
+    left = pace * (epochs - epoch) if pace and epochs else None
     name = f"{holder.host.partition(' ')[0]}:{holder.pid}" if alive and holder else None
     error = progress.get("error")
-    return UnitStatus(unit, frame["task"][0], frame.height, state, epoch, epochs, seconds, left, name, error)
+    return UnitStatus(unit, frame["task"][0], frame.height, state, epoch, epochs, seconds, pace, left, name, error)
 
 
 def _left(units: list[UnitStatus]) -> float | None:
     """From the mean pace of a member's epoch so far, and the workers there are."""
-    begun = [unit for unit in units if unit.epoch and unit.epochs]
-    done = sum(unit.members * unit.epoch for unit in begun)
-    if not done:
+    begun = [unit for unit in units if unit.pace and unit.epochs]
+    if not begun:
         return None
-    pace = sum(unit.seconds for unit in begun) / done
+    pace = sum(unit.pace or 0.0 for unit in begun) / sum(unit.members for unit in begun)
     epochs = max(unit.epochs or 0 for unit in begun)
     todo = sum(unit.members * ((unit.epochs or epochs) - unit.epoch) for unit in units)
     return pace * todo / max(1, sum(unit.state == "running" for unit in units))
@@ -181,9 +197,3 @@ def counts(study: Study) -> dict[str, Any]:
     states = study.runs["status"]
     done, failed = int((states == "done").sum()), int((states == "failed").sum())
     return {"runs": states.len(), "done": done, "failed": failed, "left": states.len() - done - failed}
-
-
-def last_failures(study: Study, most: int = 5) -> list[str]:
-    """Some failed runs with their reasons, one line each."""
-    failed = study.runs.filter(pl.col("status") == "failed")
-    return [f"{run}: {reason}" for run, reason in failed.select("run", "reason").head(most).iter_rows()]

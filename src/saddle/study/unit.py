@@ -65,7 +65,8 @@ class UnitRun:
         self.checkpoint = study.path / "checkpoints" / f"{self.name}.safetensors"
         self._make = make
         self._epoch_seconds = self._save_seconds = 0.0
-        self._spent = float(study.progress(self.name).get("seconds", 0.0))
+        before = study.progress(self.name)
+        self._spent, self._pace = before.get("seconds", 0.0), before.get("pace")
 
     def run(self, stop: Stop, sweep: Study | None = None) -> bool:
         """Go on from the last checkpoint. True when the unit is finished, False when it had to stop."""
@@ -93,7 +94,7 @@ class UnitRun:
         while epoch < program.epochs and not stop.before(self._epoch_seconds + self._save_seconds):
             began = time.monotonic()
             state, metrics = program.epoch(state)
-            self._epoch_seconds = time.monotonic() - began
+            self._time(time.monotonic() - began)
             epoch += 1
             self._note_failures(program, metrics, epoch, failed)
             chunk.rows.append(self._with_steps(metrics, epoch))
@@ -104,6 +105,12 @@ class UnitRun:
         if chunk.rows:
             self._save(program, state, chunk, failed)
         return state
+
+    def _time(self, seconds: float) -> None:
+        """Note how long an epoch took. The first one compiles, and says nothing about the others."""
+        if self._epoch_seconds:
+            self._pace = seconds if self._pace is None else 0.8 * self._pace + 0.2 * seconds
+        self._epoch_seconds = seconds
 
     def _due(self, chunk: Chunk) -> bool:
         """Whether to save now: often enough, but never so often that saving takes more than its share."""
@@ -171,7 +178,7 @@ class UnitRun:
         write_runs(self.study.path, self.name, member_rows(self.frame, changes))
 
     def _progress(self, state: str, epoch: int, epochs: int) -> None:
-        write_progress(self.study.path, self.name, state, epoch, epochs, self._spent)
+        write_progress(self.study.path, self.name, state, epoch, epochs, self._spent, self._pace)
 
     def _clear_remains(self) -> None:
         """Remove files that a killed owner was still writing."""
@@ -187,7 +194,7 @@ def fail(study: Study, unit: str, reason: str) -> None:
     write_runs(study.path, unit, member_rows(frame, [{"status": "failed", "reason": reason}] * frame.height))
     before = study.progress(unit)
     epoch, epochs = before.get("epoch", 0), before.get("epochs", 0)
-    write_progress(study.path, unit, "failed", epoch, epochs, before.get("seconds", 0.0), reason)
+    write_progress(study.path, unit, "failed", epoch, epochs, before.get("seconds", 0.0), error=reason)
 
 
 def unit_runs(study: Study, unit: str) -> pl.DataFrame:
@@ -205,8 +212,15 @@ def members(frame: pl.DataFrame) -> tuple[Member, ...]:
 
 
 def write_progress(
-    store: Path, unit: str, state: str, epoch: int, epochs: int, seconds: float, error: str | None = None
+    store: Path,
+    unit: str,
+    state: str,
+    epoch: int,
+    epochs: int,
+    seconds: float,
+    pace: float | None = None,
+    error: str | None = None,
 ) -> None:
-    """Say how far a unit is."""
-    facts = {"state": state, "epoch": epoch, "epochs": epochs, "seconds": round(seconds, 3), "updated": time.time()}
-    write_json(store / "units" / f"{unit}.json", {**facts, **({"error": error} if error else {})})
+    """Say how far a unit is: epochs done and in all, seconds spent, and seconds of an epoch lately."""
+    facts = {"state": state, "epoch": epoch, "epochs": epochs, "seconds": round(seconds, 3), "pace": pace}
+    write_json(store / "units" / f"{unit}.json", {**facts, "updated": time.time(), "error": error})

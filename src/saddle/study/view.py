@@ -51,11 +51,12 @@ class Lines:
         return
 
     def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
-        """Print a line if the last is old, or the unit is through."""
-        if epoch == epochs or time.monotonic() - self._said.get(unit, -EVERY) >= EVERY:
+        """Print a line if the last is old, or the unit is through. The first epoch compiles: its time is no pace."""
+        first = unit not in self._said
+        if first or epoch == epochs or time.monotonic() - self._said[unit] >= EVERY:
             self._said[unit] = time.monotonic()
-            left = duration(seconds * (epochs - epoch))
-            self.say(f"{unit}: {members} runs, epoch {epoch} of {epochs}, {seconds:.2f} s an epoch, {left} left")
+            pace = "" if first else f", {seconds:.2f} s an epoch, {duration(seconds * (epochs - epoch))} left"
+            self.say(f"{unit}: {members} runs, epoch {epoch} of {epochs}{pace}")
 
     def say(self, text: str) -> None:
         """Print it."""

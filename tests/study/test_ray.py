@@ -1,0 +1,77 @@
+"""The Ray engine on a real cluster of several nodes, one of which dies in the middle."""
+
+import socket
+import threading
+import time
+
+import pytest
+from fake import LightProgram
+from helpers import Notes, small, work
+
+from saddle.errors import SaddleError
+from saddle.study.prepare import prepare
+from saddle.study.stop import Stopper
+
+ray = pytest.importorskip("ray")
+from ray.cluster_utils import Cluster  # noqa: E402
+
+from saddle.study.ray import RayEngine, connect, survey  # noqa: E402
+
+pytestmark = [
+    # Ray's own modules, imported here and in its workers.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+EPOCHS = 30
+PROGRAM = "fake:LightProgram"
+
+
+@pytest.fixture
+def cluster(driver_env, monkeypatch):
+    """A head that runs nothing, and two nodes of one core."""
+    monkeypatch.setenv("FAKE_SLEEP", "0.1")
+    monkeypatch.setenv("RAY_health_check_initial_delay_ms", "0")
+    monkeypatch.setenv("RAY_health_check_period_ms", "500")
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    nodes = [made.add_node(num_cpus=1, include_dashboard=False) for _ in range(2)]
+    yield made, nodes
+    ray.shutdown()
+    made.shutdown()
+
+
+def kill_when_both_work(cluster, node, study):
+    """Kill a node, processes and all, as soon as two units have been saved for the first time."""
+    while sum(study.progress(unit).get("epoch", 0) > 0 for unit in study.units()) < 2:
+        time.sleep(0.05)
+    cluster.remove_node(node, allow_graceful=False)
+
+
+def test_a_node_dies_and_the_results_are_those_of_one_process(tmp_path, cluster):
+    made, nodes = cluster
+    plan = small(epochs=EPOCHS)
+    connect(made.address)
+    study, notes = prepare(plan, tmp_path / "ray", resume=False, survey=survey), Notes()
+    killer = threading.Thread(target=kill_when_both_work, args=(made, nodes[0], study))
+    killer.start()
+    RayEngine(study, PROGRAM, plan.chunk, notes, Stopper(), None).work()
+    killer.join()
+    assert sum(node["Alive"] for node in ray.nodes()) == 2
+    whole, _ = work(plan, tmp_path / "local", make=LightProgram)
+    assert study.runs.equals(whole.runs)
+    assert study.metrics.equals(whole.metrics, null_equal=True)
+    taken_over = [unit for unit in study.units() if len(list((study.path / "claims").glob(f"{unit}.*.json"))) > 1]
+    assert taken_over  # the dead node's unit went on elsewhere
+    assert {unit for unit, _ in notes.epochs} == set(study.units())
+    assert not list(study.path.rglob("*.stop"))
+
+
+def test_an_address_that_does_not_answer_is_one_line():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with pytest.raises(SaddleError, match=rf"no Ray cluster answers at 127.0.0.1:{port} .*ray start --head"):
+        connect(f"127.0.0.1:{port}")
+    with pytest.raises(SaddleError, match="no Ray cluster answers at nonsense"):
+        connect("nonsense")
+    assert not ray.is_initialized()
