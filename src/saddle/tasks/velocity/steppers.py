@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.tasks.velocity import colliders, models
@@ -20,6 +21,7 @@ with contextlib.redirect_stdout(io.StringIO()):  # it prints that Warp is missin
 
 TORSO = 1  # the first body after the world
 ROWS = 4  # constraint rows of a contact with friction
+LARGE = 4096  # numbers
 
 # Runge and Kutta: each stage's weight, and how far (in substeps) the next stage starts from here.
 STAGES = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))
@@ -91,7 +93,9 @@ def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mo
         model = put_model(body, "warp", iterations)
         worlds = batch[0].shape[0]
         contacts, rows = most_contacts(body)
-        data = mjx.make_data(native, impl="warp", naconmax=worlds * contacts, njmax=rows)
+        with jax.ensure_compile_time_eval():
+            data = mjx.make_data(native, impl="warp", naconmax=worlds * contacts, njmax=rows)
+        data = jax.tree.map(_blank, data)
 
         def one(qpos: Array, qvel: Array, control: Array) -> Moved:
             start = data.replace(qpos=qpos, qvel=qvel, ctrl=control)
@@ -103,6 +107,15 @@ def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mo
         return jax.vmap(one)(*batch)
 
     return batched
+
+
+def _blank(leaf: Any) -> Any:
+    """A large buffer, filled with one value, as an expression: as a constant it would be written into the program."""
+    if leaf.size < LARGE:
+        return leaf
+    values = np.asarray(leaf)
+    assert (values == values.flat[0]).all(), "MJX fills its large buffers with one value each"
+    return jnp.full(leaf.shape, values.flat[0])
 
 
 @cache
