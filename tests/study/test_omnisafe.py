@@ -1,4 +1,4 @@
-"""OmniSafe's logs, made by OmniSafe itself (tests/data/omnisafe): everything comes over, damage is named."""
+"""OmniSafe's logs, made by OmniSafe itself (tests/data/omnisafe_logs): everything comes over, damage is named."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ from saddle.cli import main
 from saddle.study.columns import METRICS
 from saddle.study.importers.omnisafe import COLUMNS
 
-LOGS = Path(__file__).parent.parent / "data" / "omnisafe"
+LOGS = Path(__file__).parent.parent / "data" / "omnisafe_logs"
 PPO = "PPOLag-{SafetyHopperVelocity-v1}"
 FIXED = f"{PPO}/seed-000-2026-11-15-07-55-32"
 

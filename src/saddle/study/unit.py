@@ -25,6 +25,8 @@ from saddle.study.program import Factory, UnitProgram, load_checkpoint
 from saddle.study.store import Study
 from saddle.study.writer import member_rows, write_chunk, write_runs
 
+FIRST_GUESS = 0.1  # seconds that a save takes, before the first one was timed
+
 
 class Listener(Protocol):
     """Who watches a study run."""
@@ -64,7 +66,9 @@ class UnitRun:
         self.frame = unit_runs(study, self.name)
         self.checkpoint = study.path / "checkpoints" / f"{self.name}.safetensors"
         self._make = make
-        self._epoch_seconds = self._save_seconds = 0.0
+        self._epoch_seconds, self._save_seconds, self._saving = 0.0, FIRST_GUESS, 0.0
+        self._marked = 0  # failures that the runs table knows
+        self._began = time.monotonic()
         before = study.progress(self.name)
         self._spent, self._pace = before.get("seconds", 0.0), before.get("pace")
 
@@ -114,9 +118,9 @@ class UnitRun:
 
     def _due(self, chunk: Chunk) -> bool:
         """Whether to save now: often enough, but never so often that saving takes more than its share."""
-        passed = time.monotonic() - chunk.began
-        often = len(chunk.rows) >= self.chunking.epochs or passed >= self.chunking.seconds
-        return often and self._save_seconds <= self.chunking.share * passed
+        now = time.monotonic()
+        often = len(chunk.rows) >= self.chunking.epochs or now - chunk.began >= self.chunking.seconds
+        return often and self._saving + self._save_seconds <= self.chunking.share * (now - self._began)
 
     def _save(self, program: UnitProgram, state: Any, chunk: Chunk, failed: dict[str, str]) -> None:
         began = time.monotonic()
@@ -125,15 +129,22 @@ class UnitRun:
         frame = metrics_frame(self.frame["run"].to_list(), chunk.start, chunk.rows)
         self.claim.check()
         write_chunk(self.study.path, self.name, chunk.start, epoch, frame)
+        if epoch < program.epochs or self.chunking.keep:  # a unit that is through needs none
+            self._save_checkpoint(program, state, {"unit": self.name, "epoch": epoch, "failed": failed})
+        if len(failed) > self._marked:
+            self._mark("running", failed)
+        self._progress("running", epoch, program.epochs)
+        self._save_seconds = time.monotonic() - began
+        self._saving += self._save_seconds
+
+    def _save_checkpoint(self, program: UnitProgram, state: Any, facts: dict[str, Any]) -> None:
         try:
             self.checkpoint.parent.mkdir(exist_ok=True)
-            program.save(self.checkpoint, state, {"unit": self.name, "epoch": epoch, "failed": failed})
+            program.save(self.checkpoint, state, facts)
         except OSError as error:
             raise store_error(self.checkpoint, error) from None
         except SaddleError as error:
             raise StoreError(str(error)) from None
-        self._progress("running", epoch, program.epochs)
-        self._save_seconds = time.monotonic() - began
 
     def _finish(self, program: UnitProgram, state: Any, failed: dict[str, str]) -> None:
         self.claim.check()
@@ -176,6 +187,7 @@ class UnitRun:
         ]
         self.claim.check()
         write_runs(self.study.path, self.name, member_rows(self.frame, changes))
+        self._marked = len(failed)
 
     def _progress(self, state: str, epoch: int, epochs: int) -> None:
         write_progress(self.study.path, self.name, state, epoch, epochs, self._spent, self._pace)
