@@ -117,6 +117,8 @@ class PPO:
     """Discount of costs."""
     cost_lam: float = 0.95
     """Of GAE, for costs."""
+    standardise: bool = True
+    """Scale the reward's advantages to standard deviation 1. Costs are only centred: lambda prices their scale."""
     hidden: tuple[int, ...] = (512, 512)
     """Widths of the hidden layers of actor and critics."""
     activation: Literal["elu", "tanh", "relu"] = "elu"

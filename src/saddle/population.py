@@ -22,6 +22,7 @@ from saddle.learners import episodes, normalise
 from saddle.learners import ppo as one
 from saddle.learners.epoch import REASONS, Drive, Pupil, learn
 from saddle.learners.normalise import Moments
+from saddle.tasks import Task
 
 __all__ = ["REASONS", "Population", "PopulationState"]
 
@@ -41,11 +42,14 @@ class PopulationState(NamedTuple):
 class Population:
     """A plan of runs on one task, and the program that carries it out epoch by epoch."""
 
-    def __init__(self, task: str, ppo: PPO, members: Sequence[Member], steps: int, engine: str | None = None) -> None:
-        self.task, self.ppo, self.members = task, ppo, tuple(members)
-        self._native = engine == "native"
-        self._task = tasks.make(task) if engine in (None, "native") else tasks.make(task, engine=engine)
-        self.spec = self._task.spec
+    def __init__(
+        self, task: str | Task, ppo: PPO, members: Sequence[Member], steps: int, engine: str | None = None
+    ) -> None:
+        options = {} if engine is None else {"engine": engine}
+        self._task = tasks.make(task, **options) if isinstance(task, str) else task
+        self._native = tasks.on_host(self._task)
+        self.spec, self.ppo, self.members = self._task.spec, ppo, tuple(members)
+        self.task = self.spec.name
         self.epochs = steps // ppo.steps_per_epoch
         self._check(steps)
         self._seeds = jnp.array([member.seed for member in self.members], jnp.uint32)

@@ -24,11 +24,11 @@ def gae(
     return jax.lax.scan(back, jnp.zeros_like(delta[0]), (delta, ended), reverse=True)[1]
 
 
-def standardise(reward_adv: Array) -> Array:
+def standardise(advantage: Array) -> Array:
     """Over all samples [N]: mean 0, population standard deviation 1."""
-    return (reward_adv - reward_adv.mean()) / (reward_adv.std() + 1e-8)
+    return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
 
 
-def centre(cost_adv: Array) -> Array:
-    """Over all samples [N, m]: mean 0, scale kept, since a scale in cost is what lambda prices."""
-    return cost_adv - cost_adv.mean(0)
+def centre(advantage: Array) -> Array:
+    """Over all samples [N, ...]: mean 0, scale kept."""
+    return advantage - advantage.mean(0)

@@ -51,7 +51,7 @@ def learn(ppo: PPO, pupil: Pupil, rollout: Rollout, drive: Drive, lr: Array, chu
     window = jax.vmap(episodes.push)(pupil.window, finished, counted)
     recent = jax.vmap(episodes.mean)(window)
     multiplier = jax.vmap(multipliers.any_update)(pupil.multiplier, drive.gains, recent[:, 2:], drive.limits)
-    samples = _samples(rollout, adv, targets)
+    samples = _samples(ppo, rollout, adv, targets)
     active = (pupil.failed == FINE) & healthy
     done = improve(ppo, pupil.learner, samples, multiplier.lam, drive.key, lr, active, chunk)
     sound = _finite_members(done.learner._replace(beta=jnp.zeros_like(done.learner.beta))) & jnp.isfinite(done.kl)
@@ -88,9 +88,10 @@ def _advantages(ppo: PPO, learner: Learner, rollout: Rollout, values: Array) -> 
     return advantages.gae(rollout.signal, values, next_values, rollout.terminated, rollout.ended, gamma, lam)
 
 
-def _samples(rollout: Rollout, adv: Array, targets: Array) -> Samples:
+def _samples(ppo: PPO, rollout: Rollout, adv: Array, targets: Array) -> Samples:
     """[M, T * W, ...]."""
-    reward = jax.vmap(advantages.standardise)(_by_member(adv[..., 0]))
+    treat = advantages.standardise if ppo.standardise else advantages.centre
+    reward = jax.vmap(treat)(_by_member(adv[..., 0]))
     costs = jax.vmap(advantages.centre)(_by_member(adv[..., 1:]))
     return Samples(
         obs=_by_member(rollout.obs),

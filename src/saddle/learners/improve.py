@@ -84,7 +84,7 @@ def _member_pass(
     count = samples.obs.shape[0]
     batch = min(ppo.batch, count)
     steps = -(-count // batch)
-    order = jax.random.permutation(jax.random.fold_in(key, done), count)
+    order = jnp.argsort(jax.random.bits(jax.random.fold_in(key, done), (count,)))  # one sort; permutation takes two
     order = jnp.concatenate([order, jnp.zeros(steps * batch - count, order.dtype)]).reshape(steps, batch)
     real = (jnp.arange(steps * batch) < count).reshape(steps, batch)
 

@@ -1,6 +1,7 @@
 """Actor and critics: plain multi-layer perceptrons as pytrees, for one member; `jax.vmap` adds the members."""
 
-import functools
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -31,16 +32,13 @@ class Actor(NamedTuple):
 
 
 def init_layers(key: Array, sizes: Sequence[int]) -> Layers:
-    """PyTorch's default: weights and biases uniform within 1 / sqrt(inputs)."""
-
-    def layer(key: Array, inputs: int, outputs: int) -> tuple[Array, Array]:
-        bound = inputs**-0.5
-        w, b = jax.random.split(key)
-        draw = functools.partial(jax.random.uniform, minval=-bound, maxval=bound)
-        return draw(w, (inputs, outputs)), draw(b, (outputs,))
-
-    keys = jax.random.split(key, len(sizes) - 1)
-    return tuple(layer(k, a, b) for k, a, b in zip(keys, sizes[:-1], sizes[1:], strict=True))
+    """PyTorch's default: weights and biases uniform within 1 / sqrt(inputs). One draw for all of them."""
+    shapes = [(inputs + 1, outputs) for inputs, outputs in itertools.pairwise(sizes)]
+    ends = list(itertools.accumulate(math.prod(shape) for shape in shapes))
+    draw = jax.random.uniform(key, (ends[-1],), minval=-1.0)
+    parts = [draw[start:end] for start, end in itertools.pairwise([0, *ends])]
+    tables = [part.reshape(shape) * sizes[i] ** -0.5 for i, (part, shape) in enumerate(zip(parts, shapes, strict=True))]
+    return tuple((table[:-1], table[-1]) for table in tables)
 
 
 def init_actor(key: Array, ppo: PPO, obs_dim: int, action_dim: int) -> Actor:

@@ -1,0 +1,118 @@
+"""Whole training runs on tasks whose best policy at every lambda is known in closed form.
+
+Scale invariance and the reward's standardisation are off here, so that lambda means what it means in the Lagrangian.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from learners.toys import Bandit, Chain, Regulator, TwoCosts
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from saddle.config import PID, PPO, Fixed, GradientAscent, Member
+from saddle.population import Population
+
+PLAIN = {"rsi": False, "standardise": False, "obs_norm": False, "hidden": (16, 16), "target_kl": 1e9, "critic_l2": 0.0}
+
+
+def train(task, members, epochs, **settings):
+    """Metrics [epochs, members, ...] by name."""
+    ppo = PPO(**(PLAIN | settings))
+    population = Population(task, ppo, members, epochs * ppo.steps_per_epoch)
+    state, rows = population.init(), []
+    for _ in range(population.epochs):
+        state, metrics = population.epoch(state)
+        rows.append(metrics)
+    return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+
+
+def last(values, share=0.2):
+    """Mean over the end of training."""
+    return values[-max(1, int(len(values) * share)) :].mean(0)
+
+
+BANDIT = dict(steps_per_epoch=512, batch=256, passes=6, actor_lr=0.01, log_std=-2.5, window=512)  # noqa: C408
+
+
+@cache
+def bandit():
+    fixed = [Member(0, Fixed(lam)) for lam in (0.0, 0.5, 1.0, 3.0)]
+    moving = [GradientAscent(init=0.2, lr=0.03), GradientAscent(init=0.2, lr=0.5, optimizer="plain"), PID(0.2, 1, 0.2)]
+    return train(Bandit(), fixed + [Member(0, rule, (0.25,)) for rule in moving], 150, **BANDIT)
+
+
+def test_bandit_fixed_lambda_lands_on_the_frontier():
+    """a = 1 / (1 + lambda); the frontier is R = -(1 - sqrt C)^2."""
+    cost, ret = last(bandit()["cost"])[:4, 0], last(bandit()["return"])[:4]
+    best = 1 / (1 + np.array([0.0, 0.5, 1.0, 3.0]))
+    np.testing.assert_allclose(cost, best**2, atol=0.03)
+    np.testing.assert_allclose(ret, -((1 - np.sqrt(cost)) ** 2), atol=0.03)
+
+
+def test_bandit_moving_lambda_finds_lambda_star_and_the_limit():
+    """At the limit 0.25, lambda* = 1."""
+    np.testing.assert_allclose(last(bandit()["cost"])[4:, 0], 0.25, atol=0.04)
+    np.testing.assert_allclose(last(bandit()["lambda"])[4:, 0], 1.0, atol=0.15)
+
+
+def test_two_constraints():
+    """With lambda = (0.5, 0.25) the best action is 0.75 / 1.75; ascent meets the tighter of two limits."""
+    members = [Member(0, Fixed(0.5), (9.0, 9.0)), Member(0, GradientAscent(0.0, 0.5, "plain"), (9.0, 1.44))]
+    got = train(TwoCosts(), members, 150, **BANDIT)
+    assert got["lambda"].shape[2] == 2
+    best = 0.5 / 2.0  # Fixed(0.5) prices both constraints at 0.5
+    np.testing.assert_allclose(last(got["cost"])[0], [best**2, (best + 1) ** 2], atol=0.06)
+    np.testing.assert_allclose(last(got["cost"])[1, 1], 1.44, atol=0.1)
+    assert last(got["lambda"])[1, 0] < 1e-3
+
+
+def root(f, low, high) -> float:
+    return brentq(f, low, high)  # type: ignore[return-value]
+
+
+def chain_action(lam):
+    return root(lambda a: expit(a) * expit(-a) * (1 - lam) - 0.2 * a, -5, 5)
+
+
+def test_chain():
+    """Cost per episode of 10 steps is 10 sigmoid(a)."""
+    lams, limit = (0.0, 0.5, 2.0), 4.0
+    wanted = root(lambda lam: 10 * expit(chain_action(lam)) - limit, 0, 5)
+    members = [Member(0, Fixed(lam)) for lam in lams] + [Member(0, GradientAscent(0.5, 0.05, "plain"), (limit,))]
+    got = train(
+        Chain(), members, 120, steps_per_epoch=2000, batch=500, passes=4, actor_lr=0.02, log_std=-1.5, gamma=0.9,
+        cost_gamma=0.9,
+    )  # fmt: skip
+    expected = [10 * expit(chain_action(lam)) for lam in lams]
+    np.testing.assert_allclose(last(got["cost"])[:3, 0], expected, atol=0.5)
+    np.testing.assert_allclose(last(got["cost"])[3, 0], limit, atol=0.4)
+    np.testing.assert_allclose(last(got["lambda"])[3, 0], wanted, atol=0.5)
+
+
+def regulator(lam):
+    """Return and cost of the best linear policy x' = x + k (target - x), over starts in [-0.5, 1.5]."""
+    quadratic, target = 1 + lam, 1 / (1 + lam)
+    p, gamma = 0.0, 0.99
+    for _ in range(500):  # the discounted Riccati recursion in one dimension
+        held = quadratic + gamma * p
+        p = held * 0.5 / (held + 0.5)
+    k = held / (held + 0.5)
+    x, ret, cost = np.linspace(-0.5, 1.5, 2001), 0.0, 0.0
+    for _ in range(20):
+        a = k * (target - x)
+        x = x + a
+        ret, cost = ret + (-((x - 1) ** 2) - a**2 / 2).mean(), cost + (x**2).mean()
+    return ret, cost
+
+
+def test_regulator():
+    lams = (0.25, 1.0)
+    got = train(
+        Regulator(), [Member(0, Fixed(lam)) for lam in lams], 60, steps_per_epoch=4000, batch=500, passes=8,
+        actor_lr=0.003, critic_lr=0.003, log_std=-2.0,
+    )  # fmt: skip
+    for i, (ret, cost) in enumerate(map(regulator, lams)):
+        assert last(got["cost"])[i, 0] == pytest.approx(cost, rel=0.1, abs=0.5)
+        assert last(got["return"])[i] == pytest.approx(ret, rel=0.1, abs=0.6)

@@ -1,0 +1,111 @@
+"""Our arithmetic against OmniSafe's and PyTorch's: benchmarks/record_omnisafe.py says how the data was made."""
+
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from saddle import multipliers
+from saddle.config import PID, PPO, Fixed, GradientAscent
+from saddle.learners import adam, advantages, normalise
+from saddle.learners import ppo as one
+from saddle.learners.networks import Actor
+
+PEER = json.loads((Path(__file__).parents[1] / "data" / "omnisafe" / "arithmetic.json").read_text())
+
+
+def lambdas(rule, costs=PEER["costs"], limit=25.0):
+    gains = jax.tree.map(lambda x: x[0], multipliers.gains([rule]))
+    state, found = multipliers.any_init(gains, 1), []
+    for cost in costs:
+        state = multipliers.any_update(state, gains, jnp.array([cost]), jnp.array([limit]))
+        found.append(float(state.lam[0]))
+    return found
+
+
+def test_gradient_ascent():
+    np.testing.assert_allclose(lambdas(GradientAscent()), PEER["ascent"], rtol=2e-6)
+
+
+@pytest.mark.parametrize(("record", "rule"), [("pid_study", PID()), ("pid_strong", PID(kp=0.1, ki=0.01, kd=0.5))])
+def test_pid(record, rule):
+    np.testing.assert_allclose(lambdas(rule), PEER[record], rtol=1e-5)
+
+
+def test_fixed_stays():
+    assert lambdas(Fixed(0.3)) == [pytest.approx(0.3)] * len(PEER["costs"])
+
+
+def test_plain_ascent():
+    lam, expected = 1.0, []
+    for cost in PEER["costs"]:
+        lam = max(0.0, lam + 0.001 * (cost - 25.0))
+        expected.append(lam)
+    np.testing.assert_allclose(lambdas(GradientAscent(lr=0.001, optimizer="plain")), expected, rtol=1e-5)
+
+
+def test_no_finished_episode_moves_nothing():
+    with_gap = [60.0, float("nan"), 55.5]
+    for rule in (GradientAscent(), PID(kp=0.1, ki=0.01, kd=0.5)):
+        found, without = lambdas(rule, with_gap), lambdas(rule, [60.0, 55.5])
+        assert found[1] == found[0] and [found[0], found[2]] == without
+
+
+def test_normaliser():
+    moments = normalise.none(3)
+    for batch, expected in zip(PEER["batches"], PEER["normalised"], strict=True):
+        batch = jnp.array(batch)
+        moments = normalise.merge(moments, normalise.of(batch, jnp.ones(len(batch), bool)))
+        np.testing.assert_allclose(normalise.apply(moments, batch, 5.0), expected, rtol=2e-5, atol=2e-6)
+
+
+def test_advantages_and_targets():
+    """Three paths: truncated, terminated, cut by the end of the epoch."""
+    gae = {key: np.array(value) for key, value in PEER["gae"].items()}
+    ends = np.cumsum(gae["lengths"]) - 1
+    values = jnp.stack([gae["value_r"], gae["value_c"]], -1)
+    after = np.concatenate([values[1:], values[-1:]])
+    after[ends] = gae["last"]
+    ended, terminated = np.zeros(12, bool), np.zeros(12, bool)
+    ended[ends[:2]], terminated[ends[1]] = True, True
+    after[ends[1]] = 99.0  # must not be looked at
+    signal, both = jnp.stack([gae["reward"], gae["cost"]], -1), jnp.array([0.99, 0.99])
+    flags = jnp.asarray(terminated), jnp.asarray(ended)
+    adv = advantages.gae(signal, values, jnp.asarray(after), *flags, both, jnp.array([0.95, 0.95]))
+    np.testing.assert_allclose(advantages.standardise(adv[:, 0]), gae["adv_r"], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(advantages.centre(adv[:, 1]), gae["adv_c"], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose((adv + values)[:, 0], gae["target_value_r"], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose((adv + values)[:, 1], gae["target_value_c"], rtol=1e-5, atol=1e-5)
+
+
+def layers(flat):
+    arrays = [jnp.array(x, jnp.float32) for x in flat]
+    return tuple(zip(arrays[::2], arrays[1::2], strict=True))
+
+
+def test_two_minibatches_with_reward_scale_invariance():
+    """Forward, back-propagation, clipped loss, beta, critics with L2, gradient clip and Adam, in one."""
+    record = PEER["minibatch"]
+    data = {key: jnp.array(value, jnp.float32) for key, value in record["data"].items()}
+    start = record["start"]
+    actor = Actor(layers(start["actor"]), jnp.array(start["log_std"]))
+    critics = tuple(layers(critic) for critic in start["critics"])
+    adams = tuple(adam.init(critic) for critic in critics)
+    learner = one.Learner(actor, critics, adam.init(actor), adams, jnp.full(1, jnp.nan))
+    samples = one.Samples(mean=jnp.zeros_like(data["action"]), **data)
+    weight, lam = jnp.full(16, 1 / 16), jnp.array([record["lambda"]])
+    for step in record["steps"]:
+        learner, stats = one.minibatch(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))
+        np.testing.assert_allclose(learner.beta, step["beta"], rtol=1e-5)
+        np.testing.assert_allclose(stats.loss_pi, step["loss"], rtol=1e-5)
+        params = step["params"]
+        np.testing.assert_allclose(learner.actor.log_std, params["log_std"], atol=1e-7)
+        for ours, theirs in zip(
+            (learner.actor.layers, *learner.critics), (params["actor"], *params["critics"]), strict=True
+        ):
+            for (w, b), (w2, b2) in zip(ours, layers(theirs), strict=True):
+                np.testing.assert_allclose(w, w2, atol=2e-6)
+                np.testing.assert_allclose(b, b2, atol=2e-6)
