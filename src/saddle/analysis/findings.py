@@ -184,7 +184,7 @@ class LimitFinding:
     """None: there is no profile."""
     reason: str
     lambda_: Estimate
-    """lambda*; an end of None lies beyond the sweep."""
+    """lambda*, None unless reached; an end of None lies beyond the sweep. Also without a value an end may be known."""
     crossings: tuple[float, ...]
     """Every lambda at which the smoothed cost falls through the limit; lambda* is the first."""
     reached_share: float | None

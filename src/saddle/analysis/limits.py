@@ -17,7 +17,6 @@ def at_limit(geo: Geometry, scatter: Spread, regimes: tuple[f.Regime, ...], limi
     costs = np.vstack([shape.costs.value, shape.costs.replicates])
     places = prof.first_crossings(shape.axis, costs, limit)
     status, reason = _status(geo, places[0], limit)
-    reached = status == "reached"
     returns = np.vstack([shape.returns.value, shape.returns.replicates])
     at_place = prof.value_at(shape.axis, returns, places)
     expected = NO_ESTIMATE if status == "always above" else geo.estimate(at_place[0], at_place[1:])
@@ -31,7 +30,7 @@ def at_limit(geo: Geometry, scatter: Spread, regimes: tuple[f.Regime, ...], limi
         limit=limit,
         status=status,
         reason=reason,
-        lambda_=estimate(*lam) if reached else NO_ESTIMATE,
+        lambda_=estimate(*lam),
         crossings=tuple(prof.from_axis(prof.crossings(geo.raw.axis, geo.raw.costs.value, limit), options).tolist()),
         reached_share=float(np.isfinite(places[1:]).mean()) if geo.banded else None,
         return_=expected,

@@ -42,9 +42,12 @@ def show_agreement(comparison: Comparison) -> None:
 
 
 def text(found: Estimate) -> str:
-    """'value [lo, hi]'; an end that is not known, or lies beyond the sweep, is '…'."""
+    """'value [lo, hi]'; an end that is not known, or lies beyond the sweep, is '…'. Of bounds alone, 'at most hi'."""
     if found.value is None:
-        return "-"
+        known = [
+            f"{word} {plain(end)}" for word, end in (("at least", found.lo), ("at most", found.hi)) if end is not None
+        ]
+        return known[0] if len(known) == 1 else "-"
     if found.lo is None and found.hi is None:
         return plain(found.value)
     lo, hi = ("…" if end is None else plain(end) for end in (found.lo, found.hi))

@@ -1,0 +1,1 @@
+"""Figures and tables of a study. Nothing here imports JAX."""

@@ -1,0 +1,89 @@
+"""Figures of the comparison: rules projected onto the frontier, and training curves."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from saddle.analysis.findings import Cell, TaskFindings
+from saddle.report import style
+from saddle.report.figures_sweep import array, line
+
+
+def zoom(task: TaskFindings) -> Figure:
+    """One panel per limit: the frontier near it, and every rule's mean with +-1 SD."""
+    limits = sorted({cell.limit for cell in task.comparison})
+    drawn = style.figure(height=1.9 * len(limits) + 0.3)
+    looks = style.rule_looks([cell.rule for cell in task.comparison])
+    panels = drawn.subplots(len(limits), 1, squeeze=False)[:, 0]
+    for axes, limit in zip(panels, limits, strict=True):
+        cells = [cell for cell in task.comparison if cell.limit == limit]
+        _zoom_panel(axes, task, cells, limit, looks)
+    handles: dict[str, Any] = {}
+    for axes in panels:
+        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    if any(cell.best for cell in task.comparison):
+        look: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": style.INK, "linestyle": ""}
+        handles["best within $d$"] = Line2D([], [], marker="o", markersize=5, **look)
+    drawn.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, columnspacing=1.0)
+    panels[0].set_title(style.short(task.task))
+    panels[-1].set_xlabel("cost")
+    return drawn
+
+
+def _zoom_panel(axes: Axes, task: TaskFindings, cells: list[Cell], limit: float, looks: dict) -> None:
+    costs, cost_sd = array([c.cost.value for c in cells]), np.nan_to_num(array([c.cost_sd for c in cells]))
+    returns, return_sd = array([c.return_.value for c in cells]), np.nan_to_num(array([c.return_sd for c in cells]))
+    low = max(min((costs - 1.2 * cost_sd).min(), 0.6 * limit), 0.0)
+    high = max((costs + 1.2 * cost_sd).max(), 1.4 * limit)
+    bottom, top = (returns - 1.2 * return_sd).min(), (returns + 1.2 * return_sd).max()
+    if task.frontier:
+        line(axes, task, style.FRONTIER, "frontier", dashes="--")
+        grid, curve = np.array(task.frontier.grid), array(task.frontier.curve.value)
+        near = curve[(grid >= low) & (grid <= high)]
+        bottom, top = min([bottom, *near]), max([top, *near])
+    for cell, x, y in zip(cells, costs, returns, strict=True):
+        colour, marker = looks[cell.rule]
+        if cell.gap.value is not None:
+            axes.plot([x, x], [y, y - cell.gap.value], color=colour, linestyle=":", linewidth=1)
+        look: dict[str, Any] = {"color": colour, "markersize": 5, "elinewidth": 0.8, "capsize": 1.5, "zorder": 5}
+        edge = {"markeredgecolor": style.INK if cell.best else colour, "markeredgewidth": 1.1}
+        name = style.rule_name(cell.rule)
+        axes.errorbar(x, y, cell.return_sd, cell.cost_sd, fmt=marker, label=name, **look, **edge)
+    axes.axvspan(limit, high * 2 + 1, color=style.COST, alpha=0.07, linewidth=0)
+    axes.axvline(limit, color=style.COST, linestyle="--", linewidth=0.9)
+    axes.text(limit, 1.0, f" $d$ = {limit:g}", transform=axes.get_xaxis_transform(), va="top", color=style.COST)
+    pad = 0.06 * (top - bottom or 1.0)
+    axes.set(xlim=(low, high), ylim=(bottom - pad, top + pad), ylabel="return")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+
+
+def training(task: str, limit: float, curves: pl.DataFrame) -> Figure:
+    """Lambda, return and cost over training, mean and SD over seeds of every rule at this limit."""
+    drawn = style.figure(height=3.6)
+    panels = drawn.subplots(3, 1, sharex=True)
+    rules = curves["rule"].unique(maintain_order=True).to_list()
+    looks = style.rule_looks(rules)
+    for rule in rules:
+        rows = curves.filter(pl.col("rule") == rule).sort("steps")
+        steps = rows["steps"].to_numpy() / 1e6
+        for axes, name in zip(panels, ("lambda", "return", "cost"), strict=True):
+            mean, sd = (rows[f"{name}_{what}"].cast(pl.Float64).to_numpy() for what in ("mean", "sd"))
+            low = np.maximum(mean - sd, 0) if name != "return" else mean - sd
+            axes.fill_between(steps, low, mean + sd, color=looks[rule][0], alpha=0.18, linewidth=0)
+            axes.plot(steps, mean, color=looks[rule][0], label=style.rule_name(rule), linewidth=1.1)
+    panels[2].axhline(limit, color=style.COST, linestyle="--", linewidth=0.9, label=f"$d$ = {limit:g}")
+    for axes, name in zip(panels, ("$\\lambda$", "return", "cost"), strict=True):
+        axes.set_ylabel(name)
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+    panels[0].set_title(f"{style.short(task)}, limit {limit:g}")
+    panels[2].set_xlabel("million env steps")
+    handles, labels = panels[2].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside lower center", ncols=4, columnspacing=1.0)
+    drawn.align_ylabels(panels)
+    return drawn

@@ -1,0 +1,201 @@
+"""Figures of a sweep: frontier, profile, slope and regimes, seeds, and all tasks at once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from saddle.analysis.findings import Curve, TaskFindings
+from saddle.report import style
+
+
+def array(values: Sequence[float | None]) -> np.ndarray:
+    """Floats, NaN for what is not known."""
+    return np.array([np.nan if value is None else value for value in values], float)
+
+
+def fill(axes: Axes, x: Sequence[float], curve: Curve, colour: str, alpha: float = 0.2, zorder: float = 1) -> None:
+    """A curve's band."""
+    axes.fill_between(x, array(curve.lo), array(curve.hi), color=colour, linewidth=0, alpha=alpha, zorder=zorder)
+
+
+def lambda_norm(tasks: Sequence[TaskFindings]) -> LogNorm:
+    """The colours of log lambda, shared by these tasks."""
+    lambdas = [group.lambda_ for task in tasks for group in task.groups if group.lambda_ > 0]
+    return LogNorm(min(lambdas), max(lambdas))
+
+
+def frontier(task: TaskFindings) -> Figure:
+    """Return against cost: one point per lambda with +-1 SD, the frontier dashed, its band."""
+    drawn = style.figure()
+    axes = drawn.subplots()
+    norm = lambda_norm([task])
+    draw_frontier(axes, task, norm)
+    axes.set(xlabel="cost", ylabel="return", title=style.short(task.task))
+    bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=axes, pad=0.02, aspect=30)
+    bar.set_label("$\\lambda$", rotation=0, labelpad=2)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    axes.legend(loc="lower right")
+    return drawn
+
+
+def draw_frontier(axes: Axes, task: TaskFindings, norm: LogNorm, size: float = 14) -> None:
+    """Points, bars, frontier and band on given axes."""
+    groups = [group for group in task.groups if group.lambda_ > 0]
+    cost, returns = (array([getattr(group, name).value for group in groups]) for name in ("cost", "return_"))
+    bars = [array([getattr(group, name) for group in groups]) for name in ("cost_sd", "return_sd")]
+    look: dict[str, Any] = {"fmt": "none", "ecolor": "#9aa5b1", "elinewidth": 0.5, "alpha": 0.8, "zorder": 2}
+    axes.errorbar(cost, returns, bars[1], bars[0], **look)
+    axes.scatter(cost, returns, size, [g.lambda_ for g in groups], norm=norm, cmap=style.LAMBDAS, zorder=4, linewidth=0)
+    if task.frontier:
+        line(axes, task, style.FRONTIER, "frontier, 95 % band", dashes="--")
+    axes.set_xlim(left=min(0.0, *cost) if len(cost) else None)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+
+
+def line(axes: Axes, task: TaskFindings, colour: str, label: str | None, dashes: str = "-") -> None:
+    """A task's frontier with its band."""
+    assert task.frontier
+    fill(axes, task.frontier.grid, task.frontier.curve, colour, alpha=0.18, zorder=1)
+    curve = array(task.frontier.curve.value)
+    axes.plot(task.frontier.grid, curve, dashes, color=colour, label=label, zorder=3, linewidth=1.1)
+
+
+def profile(task: TaskFindings) -> Figure:
+    """Return and cost against lambda, limits dashed, lambda* marked on them."""
+    drawn = style.figure()
+    left = drawn.subplots()
+    right = left.twinx()
+    right.spines["right"].set_visible(True)
+    found = task.profile
+    assert found
+    for axes, curve, name, colour in (
+        (left, found.return_, "return", style.RETURN),
+        (right, found.cost, "cost", style.COST),
+    ):
+        fill(axes, found.lambda_, curve, colour)
+        axes.plot(found.lambda_, array(curve.value), color=colour)
+        means = [getattr(group, "return_" if name == "return" else "cost").value for group in task.groups]
+        axes.plot([g.lambda_ for g in task.groups], array(means), ".", color=colour, markersize=3.5, alpha=0.7)
+        axes.set_ylabel(name, color=colour)
+        axes.tick_params(axis="y", labelcolor=colour)
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+    _mark_limits(right, task)
+    left.set(xscale="log", xlabel="$\\lambda$", title=style.short(task.task))
+    left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    return drawn
+
+
+def _mark_limits(axes: Axes, task: TaskFindings) -> None:
+    """Each limit within the cost axis as a dashed line, with lambda* and its interval on it."""
+    top = axes.get_ylim()[1]
+    for finding in task.limits:
+        if finding.limit > top:
+            continue
+        axes.axhline(finding.limit, color=style.MUTED, linestyle="--", linewidth=0.8)
+        axes.annotate(
+            f"$d$ = {finding.limit:g}",
+            (0, finding.limit),
+            (3, 1.5),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            fontsize=6.5,
+            color=style.MUTED,
+        )
+        star = finding.lambda_
+        if star.value is not None:
+            assert task.profile
+            lo = task.profile.lambda_[0] if star.lo is None else star.lo
+            hi = task.profile.lambda_[-1] if star.hi is None else star.hi
+            axes.plot([lo, hi], [finding.limit] * 2, color=style.INK, linewidth=2.2, solid_capstyle="butt")
+            axes.plot(star.value, finding.limit, "o", color="white", markeredgecolor=style.INK, markersize=4)
+
+
+def slope(task: TaskFindings) -> Figure:
+    """Normalised slope along the frontier with its band, over a strip of regimes."""
+    drawn = style.figure(height=2.3)
+    axes, strip = drawn.subplots(2, 1, sharex=True, height_ratios=(7, 1))
+    found = task.slope
+    assert found
+    top = 30.0
+    value, lo, hi = (np.clip(np.nan_to_num(array(c), nan=top), 1 / top, top) for c in _parts(found.normalised))
+    if any(end is not None for end in found.normalised.lo):
+        axes.fill_between(found.cost, lo, hi, color=style.INK, alpha=0.15, linewidth=0)
+    axes.plot(found.cost, value, color=style.INK)
+    axes.axhline(1, color=style.MUTED, linestyle="--", linewidth=0.8)
+    axes.set(yscale="log", ylim=(1 / top, top), ylabel="slope $dR/dC$\n(average = 1)", title=style.short(task.task))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for regime in task.regimes:
+        strip.axvspan(regime.cost_from, regime.cost_to, color=style.KINDS[regime.kind], linewidth=0)
+    kinds = list(dict.fromkeys(regime.kind for regime in task.regimes))
+    for advice in task.recommended:
+        strip.plot(advice.limit, 0.5, "v", color=style.INK, markersize=4)
+    handles: list[Any] = [Patch(color=style.KINDS[kind], label=kind) for kind in kinds]
+    if task.recommended:
+        handles += strip.plot([], [], "v", color=style.INK, markersize=4, linestyle="", label="recommended limit")
+    if handles:
+        drawn.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.0)
+    if min(found.cost) > 0 and max(found.cost) > 20 * min(found.cost):
+        strip.set_xscale("log")
+        strip.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    strip.set(yticks=[], ylim=(0, 1), xlabel="cost")
+    strip.spines["left"].set_visible(False)
+    return drawn
+
+
+def _parts(curve: Curve) -> tuple[Sequence[float | None], ...]:
+    return curve.value, curve.lo, curve.hi
+
+
+def seeds(task: TaskFindings) -> Figure:
+    """Every seed of the sweep, and the frontiers that a quarter, half and three quarters of the seeds attain."""
+    drawn = style.figure()
+    axes = drawn.subplots()
+    norm = lambda_norm([task])
+    runs = [seed for seed in task.scatter if seed.rule == "fixed" and seed.limit is None and (seed.lambda_ or 0) > 0]
+    cost, returns, lambdas = (array([getattr(seed, name) for seed in runs]) for name in ("cost", "return_", "lambda_"))
+    axes.scatter(cost, returns, 6, lambdas, norm=norm, cmap=style.LAMBDAS, alpha=0.75, linewidth=0)
+    if task.frontier:
+        for level, dashes in zip(task.frontier.attainment, (":", "-", "--"), strict=True):
+            label = f"attained by {level.share:.0%} of seeds"
+            surface = array(level.return_)
+            look: dict[str, Any] = {"color": style.INK, "linewidth": 0.9, "where": "post", "label": label}
+            axes.step(task.frontier.grid, surface, linestyle=dashes, **look)
+    bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=axes, pad=0.02, aspect=30)
+    bar.set_label("$\\lambda$", rotation=0, labelpad=2)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    axes.set(xlabel="cost", ylabel="return", title=style.short(task.task))
+    axes.legend(loc="lower right")
+    return drawn
+
+
+def grid(tasks: Sequence[TaskFindings]) -> Figure:
+    """The frontiers of all tasks, four a row, at a page's width."""
+    columns = min(4, len(tasks))
+    rows = -(-len(tasks) // columns)
+    drawn = style.figure(style.PAGE * columns / 4 if columns > 2 else style.COLUMN, 1.75 * rows + 0.35)
+    panels = drawn.subplots(rows, columns, squeeze=False)
+    norm = lambda_norm(tasks)
+    for i, axes in enumerate(panels.flat):
+        if i >= len(tasks):
+            axes.set_visible(False)
+            continue
+        draw_frontier(axes, tasks[i], norm, size=7)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.set_title(style.short(tasks[i].task))
+    drawn.supxlabel("cost", fontsize=8)
+    drawn.supylabel("return", fontsize=8)
+    bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=panels, pad=0.01, aspect=40)
+    bar.set_label("$\\lambda$", rotation=0, labelpad=2)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    return drawn

@@ -1,0 +1,84 @@
+"""How figures look: a column's width, small plain type, hues that the colour-blind can tell apart (Okabe and Ito)."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLUMN, PAGE = 3.4, 7.0  # inches
+INK, MUTED, FAINT = "#1f2933", "#6b7680", "#d5dae0"
+RETURN, COST, FRONTIER = "#0072b2", "#d55e00", "#1f2933"
+LAMBDAS = "viridis"  # colour map of log lambda
+KINDS: dict[str, str] = {"restrictive": "#d55e00", "unrestrictive": "#56b4e9", "even": "#c9ced6"}
+_RULES = {"fixed": ("#009e73", "s"), "ga": ("#0072b2", "^"), "pid": ("#cc79a7", "D")}
+_OTHERS = (("#e69f00", "o"), ("#56b4e9", "v"), ("#d55e00", "P"), ("#6b7680", "X"))
+NAMES = {"fixed": "fixed $\\lambda^*$", "ga": "GA", "pid": "PID"}
+ALGORITHMS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+
+RC: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.7,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "lines.linewidth": 1.3,
+    "pdf.fonttype": 42,  # text stays text
+    "savefig.dpi": 220,
+}
+
+
+def figure(width: float = COLUMN, height: float = 2.4) -> Figure:
+    """An empty figure that lays itself out."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def styled() -> Any:
+    """Context in which figures are drawn and saved."""
+    return matplotlib.rc_context(RC)
+
+
+def save(drawn: Figure, out: Path, name: str) -> list[Path]:
+    """Write NAME.pdf and NAME.png; the PDF carries no date, so that the same study gives the same file."""
+    files = [out / f"{name}.pdf", out / f"{name}.png"]
+    drawn.draw_without_rendering()
+    drawn.set_layout_engine("none")  # laid out once, for both files
+    drawn.savefig(files[0], metadata={"CreationDate": None})
+    drawn.savefig(files[1])
+    return files
+
+
+def rule_looks(rules: list[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each rule, the same in every figure of a study."""
+    others = sorted(rule for rule in set(rules) if rule not in _RULES)
+    return _RULES | {rule: _OTHERS[i % len(_OTHERS)] for i, rule in enumerate(others)}
+
+
+def rule_name(rule: str) -> str:
+    """A rule as a legend writes it."""
+    return NAMES.get(rule, rule.replace("_", " "))
+
+
+def short(task: str) -> str:
+    """'SafetyPointCircle1-v0' as 'PointCircle1'."""
+    return task.removeprefix("Safety").rsplit("-v", 1)[0]
+
+
+def say(axes: Axes, text: str) -> None:
+    """A line of muted words in the middle of empty axes."""
+    axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color=MUTED, wrap=True)
+    axes.set(xticks=[], yticks=[])

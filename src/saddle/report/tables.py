@@ -1,0 +1,247 @@
+"""Tables of a study as LaTeX (booktabs), Markdown and CSV. CSV holds plain numbers, the other two rounded text."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from saddle.analysis.agreement import compare_with_published
+from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
+from saddle.report.style import short
+
+NAMES = {"fixed": "fixed", "ga": "GA", "pid": "PID"}
+_LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
+_LATEX |= {"±": r"$\pm$", "λ": r"$\lambda$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "…": r"\dots"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: words to print, and the numbers behind them."""
+
+    name: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    marks: tuple[str, ...]
+    """Per row: 'best', 'violated' or ''."""
+    numbers: pl.DataFrame
+    breaks: tuple[int, ...] = ()
+    """Rows before which a thin rule separates."""
+
+    def latex(self) -> str:
+        """For a document that loads booktabs and xcolor."""
+        lines = ["% needs \\usepackage{booktabs,xcolor}", f"% {self.caption}"]
+        lines += [f"\\begin{{tabular}}{{{'l' * len(self.columns)}}}", "\\toprule"]
+        lines += [" & ".join(map(_escape, self.columns)) + r" \\", "\\midrule"]
+        for i, (row, mark) in enumerate(zip(self.rows, self.marks, strict=True)):
+            if i in self.breaks:
+                lines.append("\\midrule")
+            lines.append(" & ".join(_decorate(_escape(cell), mark) for cell in row) + r" \\")
+        return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+    def markdown(self) -> str:
+        """Best rows are bold, violated ones in italics."""
+        paint: dict[str, Callable[[str], str]] = {"best": lambda t: f"**{t}**", "violated": lambda t: f"*{t}*"}
+        lines = [f"{self.caption}", "", "| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
+        for row, mark in zip(self.rows, self.marks, strict=True):
+            cells = (paint.get(mark, str)(cell) if cell else "" for cell in (c.replace("|", "\\|") for c in row))
+            lines.append("| " + " | ".join(cells) + " |")
+        return "\n".join([*lines, ""])
+
+    def write(self, out: Path) -> list[Path]:
+        """NAME.tex, NAME.md and NAME.csv."""
+        files = [out / f"{self.name}.{ending}" for ending in ("tex", "md", "csv")]
+        files[0].write_text(self.latex(), encoding="utf-8")
+        files[1].write_text(self.markdown(), encoding="utf-8")
+        self.numbers.write_csv(files[2])
+        return files
+
+
+def tables(findings: Findings) -> list[Table]:
+    """Every table that the findings have rows for."""
+    made = [comparison(findings), limits(findings), recommended(findings), sweep(findings), agreement(findings)]
+    return [table for table in made if table.rows]
+
+
+def comparison(findings: Findings) -> Table:
+    """Rules by limits: mean and SD of return and cost."""
+    rows, marks, numbers, breaks = [], [], [], []
+    for part in findings.tasks:
+        for i, cell in enumerate(part.comparison):
+            first = i == 0 or part.comparison[i - 1].limit != cell.limit
+            if first and rows:
+                breaks.append(len(rows))
+            mark = "best" if cell.best else "violated" if cell.violated else ""
+            rows.append((*_head(part, first, f"{cell.limit:g}"), *_cell_text(cell), mark))
+            marks.append(mark)
+            numbers.append(_cell_numbers(part, cell))
+    caption = "Mean ± SD over seeds at the end of training. Best: highest return of those within the limit."
+    columns = ("task", "limit", "rule", "seeds", "return", "cost", "seeds violating", "mark")
+    return Table("comparison", caption, columns, tuple(rows), tuple(marks), _frame(numbers), tuple(breaks))
+
+
+def _head(part: TaskFindings, first: bool, limit: str) -> tuple[str, str]:
+    return (f"{short(part.task)} ({part.algorithm})", limit) if first else ("", "")
+
+
+def _cell_text(cell: Cell) -> tuple[str, ...]:
+    name = NAMES.get(cell.rule, cell.rule)
+    if cell.lambda_ is not None:
+        name += f" λ={cell.lambda_:.3g}"
+    returns, cost = _spread(cell.return_.value, cell.return_sd), _spread(cell.cost.value, cell.cost_sd)
+    return name, str(cell.seeds), returns, cost, f"{cell.violation.share:.0%}"
+
+
+def _cell_numbers(part: TaskFindings, cell: Cell) -> dict[str, float | str | bool | None]:
+    return {
+        "task": part.task,
+        "algorithm": part.algorithm,
+        "limit": cell.limit,
+        "rule": cell.rule,
+        "lambda": cell.lambda_,
+        "seeds": cell.seeds,
+        "return_mean": cell.return_.value,
+        "return_sd": cell.return_sd,
+        "return_lo": cell.return_.lo,
+        "return_hi": cell.return_.hi,
+        "return_iqm": cell.return_iqm,
+        "cost_mean": cell.cost.value,
+        "cost_sd": cell.cost_sd,
+        "cost_lo": cell.cost.lo,
+        "cost_hi": cell.cost.hi,
+        "cost_iqm": cell.cost_iqm,
+        "violation_share": cell.violation.share,
+        "violation_normalised": cell.violation.normalised,
+        "gap": cell.gap.value,
+        "gap_lo": cell.gap.lo,
+        "gap_hi": cell.gap.hi,
+        "best": cell.best,
+        "violated": cell.violated,
+    }
+
+
+def limits(findings: Findings) -> Table:
+    """lambda*, expected return, violations and training limit, per limit."""
+    rows, numbers = [], []
+    for part in findings.tasks:
+        for i, at in enumerate(part.limits):
+            fixed = next((m.training_limit for m in at.margins if m.rule == "fixed"), Estimate(None))
+            name = f"{short(part.task)} ({part.algorithm})" if i == 0 else ""
+            star = _ranged(at.lambda_) if at.lambda_.value is not None else at.status or "no sweep"
+            texts = (star, _ranged(at.return_), at.regime or "", _percent(at.violation_share), _ranged(fixed))
+            rows.append((name, f"{at.limit:g}", *texts))
+            numbers.append(
+                {"task": part.task, "algorithm": part.algorithm, "limit": at.limit, "status": at.status}
+                | _ends("lambda", at.lambda_)
+                | _ends("return", at.return_)
+                | {"regime": at.regime}
+                | _ends("violation_share", at.violation_share)
+                | _ends("training_limit", fixed)
+                | {"reason": at.reason}
+            )
+    share = findings.options["satisfied_share"]
+    caption = (
+        f"At each limit: λ*, the return there, violations, and the limit to train at so that {share:.0%} satisfy it."
+    )
+    columns = ("task", "limit", "λ*", "return", "regime", "seeds violating", "train at")
+    return Table("limits", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
+
+
+def recommended(findings: Findings) -> Table:
+    """Recommended limits with their regimes."""
+    rows, numbers = [], []
+    for part in findings.tasks:
+        for i, advice in enumerate(part.recommended):
+            name = f"{short(part.task)} ({part.algorithm})" if i == 0 else ""
+            rows.append((name, f"{advice.limit:g}", advice.kind, advice.reason, advice.published))
+            keys = ("limit", "kind", "reason", "published")
+            own = {key: getattr(advice, key) for key in keys}
+            numbers.append({"task": part.task, "algorithm": part.algorithm} | own)
+    columns = ("task", "limit", "regime", "reason", "published list")
+    caption = "Cost limits worth testing at: one from each regime of the frontier."
+    return Table("recommended_limits", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
+
+
+def sweep(findings: Findings) -> Table:
+    """Every fixed lambda."""
+    rows, numbers = [], []
+    for part in findings.tasks:
+        for i, group in enumerate(part.groups):
+            name = f"{short(part.task)} ({part.algorithm})" if i == 0 else ""
+            spreads = _spread(group.return_.value, group.return_sd), _spread(group.cost.value, group.cost_sd)
+            rows.append((name, f"{group.lambda_:.3g}", str(group.seeds), *spreads))
+            numbers.append(
+                {"task": part.task, "algorithm": part.algorithm, "lambda": group.lambda_, "seeds": group.seeds}
+                | _ends("return", group.return_)
+                | {"return_sd": group.return_sd, "return_iqm": group.return_iqm}
+                | _ends("cost", group.cost)
+                | {"cost_sd": group.cost_sd, "cost_iqm": group.cost_iqm}
+            )
+    caption = "Fixed λ: mean ± SD over seeds at the end of training."
+    columns = ("task", "λ", "seeds", "return", "cost")
+    return Table("sweep", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
+
+
+def agreement(findings: Findings) -> Table:
+    """Beside the published table."""
+    cells = compare_with_published(findings).cells
+    rows = []
+    for cell in cells:
+        scores = ("" if z is None else f"{z:+.1f}" for z in (cell.return_z, cell.cost_z))
+        return_z, cost_z = scores
+        published = (
+            _spread(cell.published_return, cell.published_return_sd),
+            _spread(cell.published_cost, cell.published_cost_sd),
+        )
+        head = (short(cell.task), f"{cell.limit:g}", NAMES.get(cell.rule, cell.rule))
+        own = _spread(cell.return_, cell.return_sd), _spread(cell.cost, cell.cost_sd)
+        rows.append((*head, own[0], published[0], return_z, own[1], published[1], cost_z))
+    columns = ("task", "limit", "rule", "return", "published", "z", "cost", "published", "z")
+    numbers = _frame([{k.rstrip("_"): v for k, v in vars(cell).items()} for cell in cells])
+    caption = "This study beside the published table; z is the difference of means in its standard error."
+    return Table("agreement", caption, columns, tuple(rows), ("",) * len(rows), numbers)
+
+
+def _frame(rows: list[dict]) -> pl.DataFrame:
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _spread(mean: float | None, sd: float | None) -> str:
+    if mean is None:
+        return ""
+    digits = 0 if abs(mean) >= 1000 else 1 if abs(mean) >= 100 else 2
+    return f"{mean:.{digits}f}" if sd is None else f"{mean:.{digits}f} ± {sd:.{digits}f}"
+
+
+def _ranged(found: Estimate) -> str:
+    if found.value is None:
+        return ""
+    lo, hi = ("…" if end is None else _round(end) for end in (found.lo, found.hi))
+    return _round(found.value) if found.lo is None and found.hi is None else f"{_round(found.value)} [{lo}, {hi}]"
+
+
+def _round(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _percent(found: Estimate) -> str:
+    if found.value is None or found.lo is None or found.hi is None:
+        return ""
+    return f"{found.value:.0%} [{found.lo:.0%}, {found.hi:.0%}]"
+
+
+def _ends(name: str, found: Estimate) -> dict[str, float | None]:
+    return {name: found.value, f"{name}_lo": found.lo, f"{name}_hi": found.hi}
+
+
+def _escape(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def _decorate(text: str, mark: str) -> str:
+    if not text or not mark:
+        return text
+    if mark == "best":
+        return f"\\textcolor{{green!45!black}}{{\\textbf{{{text}}}}}"
+    return f"\\textcolor{{red!70!black}}{{{text}}}"

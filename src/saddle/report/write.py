@@ -1,0 +1,81 @@
+"""`saddle figures`: every figure and table of a study, written to a folder."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from saddle.analysis import Findings, Options, TaskFindings, analyze
+from saddle.console import console
+from saddle.errors import SaddleError
+from saddle.report import figures_algorithms, figures_rules, figures_sweep, style
+from saddle.report.curves import training_curves
+from saddle.report.tables import tables
+
+Drawing = tuple[str, Callable[[], Figure]]
+
+
+def write(study: Path, out: Path, limits: tuple[float, ...], published: bool) -> None:
+    """Analyse the study in this directory, and write what there is to draw and to tabulate."""
+    from saddle import open_study
+
+    options = Options.published(limits=limits) if published else Options(limits=limits)
+    opened = open_study(study)
+    runs, metrics = opened.runs, opened.scan_metrics()
+    findings = analyze(runs, metrics, options)
+    files = write_all(findings, training_curves(runs, metrics), out)
+    console().print(f"{len(files)} files in {out}", soft_wrap=True)
+    for note in (*findings.notes, *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes)):
+        console().print(f"[yellow]note[/] {note}")
+
+
+def write_all(findings: Findings, curves: pl.DataFrame, out: Path) -> list[Path]:
+    """Draw and save every figure, and write every table. Returns the files."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SaddleError(f"cannot write to {out}: {error.strerror or error}") from None
+    files: list[Path] = []
+    with style.styled():
+        for name, draw in drawings(findings, curves):
+            files += style.save(draw(), out, name)
+    for table in tables(findings):
+        files += table.write(out)
+    return files
+
+
+def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
+    """Name and drawing of every figure that the findings have data for."""
+    swept = [part for part in findings.tasks if part.frontier]
+    names = [_name(part, findings) for part in findings.tasks]
+    for part, name in zip(findings.tasks, names, strict=True):
+        yield from _of_task(part, name, curves)
+    for algorithm in dict.fromkeys(part.algorithm for part in swept):
+        parts = [part for part in swept if part.algorithm == algorithm]
+        if len(parts) > 1:
+            yield f"frontiers-{algorithm}", lambda parts=parts: figures_sweep.grid(parts)
+    for task in dict.fromkeys(part.task for part in swept):
+        parts = [part for part in swept if part.task == task]
+        if len(parts) > 1:
+            yield f"algorithms-{task}", lambda parts=parts: figures_algorithms.overlay(parts)
+
+
+def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Drawing]:
+    if part.frontier:
+        yield f"frontier-{name}", lambda: figures_sweep.frontier(part)
+        yield f"profile-{name}", lambda: figures_sweep.profile(part)
+        yield f"seeds-{name}", lambda: figures_sweep.seeds(part)
+    if part.slope:
+        yield f"slope-{name}", lambda: figures_sweep.slope(part)
+    if part.comparison:
+        yield f"rules-{name}", lambda: figures_rules.zoom(part)
+    own = curves.filter((pl.col("task") == part.task) & (pl.col("algorithm") == part.algorithm))
+    for (limit,), rows in own.group_by(["limit"], maintain_order=True):
+        draw = lambda limit=limit, rows=rows: figures_rules.training(part.task, float(limit), rows)
+        yield f"training-{name}-{limit:g}", draw
+
+
+def _name(part: TaskFindings, findings: Findings) -> str:
+    alone = len({other.algorithm for other in findings.tasks}) == 1
+    return part.task if alone else f"{part.task}-{part.algorithm}"
