@@ -1,0 +1,155 @@
+"""The velocity tasks on MJX: the reference's rows through auto-reset, contact frames, buffer sizes, batches."""
+
+import dataclasses
+import importlib.util
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mujoco as untyped
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mujoco.mjx._src import collision_driver
+
+from saddle.errors import SaddleError
+from saddle.tasks import autoreset, make
+from saddle.tasks.batch import one_batch
+from saddle.tasks.velocity import colliders, models, steppers
+from saddle.tasks.velocity.bodies import BODIES
+from saddle.tasks.velocity.steppers import mjx
+
+mujoco: Any = untyped  # its compiled part has no types
+HOPPER, WALKER, CHEETAH, ANT = BODIES
+STEEP = np.cos(np.radians(20)), np.sin(np.radians(20))  # a capsule 20 degrees off the vertical
+
+
+def capsule_contacts(axis, height=0.1):
+    """MuJoCo C's contact frame [3, 3] of a capsule along `axis` that touches the floor with one end."""
+    spec = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body><freejoint/>
+      <geom type="capsule" size=".1 .3"/></body></worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(spec)
+    data = mujoco.MjData(model)
+    mujoco.mju_quatZ2Vec(data.qpos[3:7], np.array(axis, float))
+    data.qpos[2] = height + 0.3 * abs(axis[2]) - 1e-3
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_collision(model, data)
+    return np.array(data.contact.frame[0]).reshape(3, 3)
+
+
+def collided(collider, axis):
+    """What a collider of MJX makes of the same pair: distances [2], positions [2, 3], frames [2, 3, 3]."""
+    x = np.cross(axis, [0.3, 0.7, -0.2])
+    x /= np.linalg.norm(x)
+    turned = jnp.asarray([np.eye(3), np.stack([x, np.cross(axis, x), axis], axis=1)], jnp.float32)
+    model = SimpleNamespace(geom_size=jnp.array([[0.0, 0, 0], [0.1, 0.3, 0]]))
+    data = SimpleNamespace(geom_xpos=jnp.zeros((2, 3)), geom_xmat=turned)
+    return jax.tree.map(np.asarray, collider(model, data, None, jnp.array([[0, 1]])))
+
+
+@settings(max_examples=60)
+@given(st.floats(0.02, 1.5), st.floats(-3.1, 3.1))
+def test_friction_directions_are_mujocos(lean, turn):
+    """lean: angle off the vertical; the frame's second row follows the capsule down to the steepest."""
+    axis = np.array([np.sin(lean) * np.cos(turn), np.sin(lean) * np.sin(turn), np.cos(lean)])
+    ours = colliders.friction_frame(jnp.array([0.0, 0, 1]), jnp.asarray(axis, jnp.float32))
+    np.testing.assert_allclose(ours, capsule_contacts(axis), atol=2e-5)
+
+
+def test_an_upright_capsule_takes_mujocos_direction():
+    ours = colliders.friction_frame(jnp.array([0.0, 0, 1]), jnp.array([0.0, 0, 1]))
+    np.testing.assert_allclose(ours, capsule_contacts([0, 0, 1]), atol=1e-6)
+
+
+def test_the_minimal_case_of_the_deviation():
+    """MJX turns the friction directions of a steep capsule away from MuJoCo C's; ours are MuJoCo C's."""
+    table: Any = collision_driver._COLLISION_FUNC
+    pair = (collision_driver.GeomType.PLANE, collision_driver.GeomType.CAPSULE)
+    axis = np.array([STEEP[1] * STEEP[1], STEEP[1] * STEEP[0], STEEP[0]])
+    expected, theirs = capsule_contacts(axis), table[pair]
+    distances, places, frames = collided(theirs, axis)
+    turned = np.degrees(np.arccos(np.abs(frames[0, 1:] @ expected[1]).max()))
+    assert turned == pytest.approx(20, abs=0.1)
+    with colliders.in_jax():
+        assert table[pair] is not theirs
+        ours = collided(table[pair], axis)
+    assert table[pair] is theirs
+    np.testing.assert_allclose(ours[0], distances, atol=1e-6)
+    np.testing.assert_allclose(ours[1], places, atol=1e-6)
+    np.testing.assert_allclose(ours[2], np.stack([expected] * 2), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_buffers_hold_every_contact_that_can_be(name):
+    """MJX's own static count of contacts and rows."""
+    body = BODIES[name]
+    data = mjx.make_data(models.compiled(body.model()), impl="jax")
+    assert steppers.most_contacts(body) == (data._impl.ncon, data._impl.nefc)
+
+
+def test_nested_worlds_are_one_batch():
+    sizes = []
+
+    def batched(x):
+        sizes.append(x.shape)
+        return 2 * x
+
+    twice = one_batch(batched)
+    x = jnp.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(jax.vmap(jax.vmap(twice))(x), 2 * x)
+    outer = jax.vmap(lambda a: jax.vmap(lambda b: twice(a + b))(x[0]))(x[:, 0])
+    np.testing.assert_array_equal(outer, 2 * (x[:, :1] + x[0]))
+    np.testing.assert_array_equal(twice(x[0, 0]), 2 * x[0, 0])
+    assert (6, 4) in sizes
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_reset_is_the_first_pose_with_noise(name):
+    task, body = make(name, engine="mjx-jax"), BODIES[name]
+    model = models.compiled(body.model())
+    state = jax.vmap(task.reset)(jax.random.split(jax.random.key(0), 400))
+    off = np.asarray(state.qpos) - model.qpos0
+    kept = off if not body.free else np.delete(off, [3, 4, 5, 6], axis=1)
+    assert 0.9 * body.noise < np.abs(kept).max() <= body.noise
+    assert np.asarray(state.qvel).std() == pytest.approx(body.noise * (1 if body.normal else 3**-0.5), rel=0.1)
+    if body.free:
+        np.testing.assert_allclose(np.linalg.norm(state.qpos[:, 3:7], axis=1), 1, atol=1e-6)
+    assert state.obs.shape == (400, body.spec.obs_dim) and not state.terminated.any()
+
+
+def test_mistakes_are_named(monkeypatch):
+    with pytest.raises(SaddleError, match="iterations is 0"):
+        make(HOPPER, engine="mjx-jax", iterations=0)
+    task = make(HOPPER, engine="mjx-jax")
+    with pytest.raises(SaddleError, match=r"actions of shape \(3,\)"):
+        task.step(task.reset(jax.random.key(0)), jnp.zeros(4))
+    if importlib.util.find_spec("warp") is None:
+        with pytest.raises(SaddleError, match="saddle\\[cuda\\]"):
+            make(HOPPER, engine="mjx-warp")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found("jax") if name == "warp" else found(name))
+    if jax.default_backend() == "cpu":
+        with pytest.raises(SaddleError, match="needs a CUDA GPU"):
+            make(HOPPER, engine="mjx-warp")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "mjx" in name else found(name))
+    with pytest.raises(SaddleError, match="saddle\\[mjx\\]"):
+        make(HOPPER, engine="mjx-jax")
+
+
+def test_worlds_that_end_start_anew():
+    """One env step of Hopper: one world goes on, one has fallen, one is at its last step, one broke down."""
+    task = make(HOPPER, engine="mjx-jax")
+    state = jax.vmap(task.reset)(jax.random.split(jax.random.key(1), 4))
+    changed = {"qpos": state.qpos.at[1, 1].set(0.5), "qvel": state.qvel.at[3].set(jnp.nan)}
+    state = dataclasses.replace(state, **changed, steps=jnp.array([5, 5, 999, 5], jnp.int32))
+    program = jax.jit(lambda s, a: autoreset.step(task, s, a)).lower(state, jnp.zeros((4, 3)))
+    now, ended = program.compile(compiler_options={"xla_backend_optimization_level": 0})(state, jnp.zeros((4, 3)))
+    assert ended.terminated.tolist() == [False, True, False, True]
+    assert ended.truncated.tolist() == [False, False, True, False]
+    assert ended.diverged.tolist() == [False, False, False, True]
+    assert now.steps.tolist() == [6, 0, 0, 0] and ended.steps.tolist() == [6, 6, 1000, 6]
+    assert np.isfinite(now.obs).all() and np.isfinite(ended.obs).all() and np.isfinite(ended.reward).all()
+    np.testing.assert_array_equal(now.obs[0], ended.obs[0])
+    np.testing.assert_allclose(now.qpos[1:, 1], 1.25, atol=0.006)
