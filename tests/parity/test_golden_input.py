@@ -42,7 +42,7 @@ def test_a_good_file_loads(tmp_path, arrays):
 def test_extra_arrays_and_files_do_not_matter(tmp_path, arrays):
     write(tmp_path, arrays, note=np.array("made by hand"))
     (tmp_path / "notes.txt").write_text("x")
-    np.savez(tmp_path / "SafetyAntVelocity-v1.npz", qpos=np.zeros(3))
+    np.savez(tmp_path / "SafetyCarGoal1-v0.npz", qpos=np.zeros(3))
     assert [rows.task for rows in load(tmp_path)] == [TASK]
 
 

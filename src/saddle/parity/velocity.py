@@ -38,17 +38,21 @@ class Outcome:
     truncated: np.ndarray
 
 
-def criteria(task: str) -> tuple[Criterion, ...]:
-    """The lines that are judged. In float64 the engines have nothing but rounding to disagree about."""
+def criteria(task: str, engine: str) -> tuple[Criterion, ...]:
+    """The lines that are judged. In float64 the engines have nothing but rounding to disagree about.
+
+    But for Hopper's links against each other: MJX takes the nearest points of two capsules by another formula, and is
+    held to the limits of float32 there.
+    """
     exact = lambda limit: (Bound(99, limit),)
-    double = lambda limit: (Bound(100, limit),)
-    found = [
-        Criterion((task,), "all", "observation formulas", (Bound(100, 2e-6),), double=double(1e-12)),
+    same = task != "SafetyHopperVelocity-v1" or engine == "native"
+    double = lambda limit: (Bound(100, limit),) if same else None
+    return (
+        Criterion((task,), "all", "observation formulas", (Bound(100, 2e-6),), double=(Bound(100, 1e-12),)),
         Criterion((task,), "all", "qpos", exact(1e-5), double=double(1e-10)),
         Criterion((task,), "all", "qvel", exact(_FAST.get(task, 2e-3)), double=double(1e-8)),
         Criterion((task,), "all", "speed", exact(1e-3), double=double(1e-9)),
-    ]
-    return tuple(found)
+    )
 
 
 def judge(golden: Golden, engine: str, precision: Precision) -> Report:
@@ -64,7 +68,7 @@ def report(golden: Golden, out: Outcome, engine: str, precision: Precision) -> R
     found = errors(golden, BODIES[golden.task], out, np.dtype(precision))
     kept = ~crossed(golden)
     touching = golden["ncon"] > 0
-    judged = {c.quantity: c for c in criteria(golden.task)}
+    judged = {c.quantity: c for c in criteria(golden.task, engine)}
     lines = [line(c, "all", name, found[name][kept], precision) for name, c in judged.items()]
     for regime, rows in (("contact", touching), ("no contact", ~touching)):
         shown = {name: values[rows & kept] for name, values in found.items() if name != "observation formulas"}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from mujoco.mjx._src import collision_driver
 
 from saddle.errors import SaddleError
+from saddle.parity import velocity
+from saddle.parity.golden import load
 from saddle.tasks import autoreset, make
 from saddle.tasks.batch import one_batch
 from saddle.tasks.velocity import colliders, models, steppers
@@ -23,6 +26,7 @@ from saddle.tasks.velocity.steppers import mjx
 
 mujoco: Any = untyped  # its compiled part has no types
 HOPPER, WALKER, CHEETAH, ANT = BODIES
+GOLDEN = Path(__file__).parents[2] / "data" / "golden"
 STEEP = np.cos(np.radians(20)), np.sin(np.radians(20))  # a capsule 20 degrees off the vertical
 
 
@@ -138,18 +142,31 @@ def test_mistakes_are_named(monkeypatch):
         make(HOPPER, engine="mjx-jax")
 
 
-def test_worlds_that_end_start_anew():
-    """One env step of Hopper: one world goes on, one has fallen, one is at its last step, one broke down."""
-    task = make(HOPPER, engine="mjx-jax")
-    state = jax.vmap(task.reset)(jax.random.split(jax.random.key(1), 4))
-    changed = {"qpos": state.qpos.at[1, 1].set(0.5), "qvel": state.qvel.at[3].set(jnp.nan)}
-    state = dataclasses.replace(state, **changed, steps=jnp.array([5, 5, 999, 5], jnp.int32))
-    program = jax.jit(lambda s, a: autoreset.step(task, s, a)).lower(state, jnp.zeros((4, 3)))
-    now, ended = program.compile(compiler_options={"xla_backend_optimization_level": 0})(state, jnp.zeros((4, 3)))
-    assert ended.terminated.tolist() == [False, True, False, True]
-    assert ended.truncated.tolist() == [False, False, True, False]
-    assert ended.diverged.tolist() == [False, False, False, True]
-    assert now.steps.tolist() == [6, 0, 0, 0] and ended.steps.tolist() == [6, 6, 1000, 6]
-    assert np.isfinite(now.obs).all() and np.isfinite(ended.obs).all() and np.isfinite(ended.reward).all()
-    np.testing.assert_array_equal(now.obs[0], ended.obs[0])
-    np.testing.assert_allclose(now.qpos[1:, 1], 1.25, atol=0.006)
+def test_reference_rows_and_worlds_that_end():
+    """Ant through auto-reset, in one batch: the reference's rows with contact; then a world that goes on, one that has
+    fallen, one at its last step and one that broke down."""
+    task: Any = make(ANT, engine="mjx-jax")
+    rows = load(GOLDEN, (ANT,))[0]
+    touching = rows["ncon"] > 0
+    rows = dataclasses.replace(rows, arrays={k: a if k == "ep_seed" else a[touching] for k, a in rows.arrays.items()})
+    fresh = jax.vmap(task.reset)(jax.random.split(jax.random.key(1), 4))
+    changed = {"qpos": fresh.qpos.at[1, 2].set(0.1), "qvel": fresh.qvel.at[3].set(jnp.nan)}
+    fresh = dataclasses.replace(fresh, **changed, steps=jnp.array([5, 5, 999, 5], jnp.int32))
+    state = jax.tree.map(lambda *parts: jnp.concatenate(parts), velocity._inject(rows, task, jnp.float32), fresh)
+    actions = jnp.concatenate([jnp.asarray(rows["action"]), jnp.zeros((4, 8))])
+    program = jax.jit(lambda s, a: autoreset.step(task, s, a)).lower(state, actions)
+    now, ended = program.compile(compiler_options={"xla_backend_optimization_level": 0})(state, actions)
+
+    done = jax.tree.map(lambda leaf: np.asarray(leaf[:-4]), dataclasses.replace(ended, key=ended.steps))
+    motion = (done.qpos, done.qvel, done.velocity, done.obs, done.reward, done.cost[:, 0])
+    report = velocity.report(rows, velocity.Outcome(*motion, done.terminated, done.truncated), "mjx-jax", "float32")
+    assert report.passed, report.lines
+    assert max(line.percentiles[-1] for line in report.lines if line.quantity == "qvel") < 0.01
+
+    assert ended.terminated[-4:].tolist() == [False, True, False, True]
+    assert ended.truncated[-4:].tolist() == [False, False, True, False]
+    assert ended.diverged[-4:].tolist() == [False, False, False, True] and not ended.diverged[:-4].any()
+    assert now.steps[-4:].tolist() == [6, 0, 0, 0] and ended.steps[-4:].tolist() == [6, 6, 1000, 6]
+    assert all(np.isfinite(array).all() for array in (now.obs, ended.obs, ended.reward, ended.cost))
+    np.testing.assert_array_equal(now.obs[-4], ended.obs[-4])
+    np.testing.assert_allclose(now.qpos[-3:, 2], 0.75, atol=0.1)
