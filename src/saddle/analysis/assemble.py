@@ -48,7 +48,7 @@ def sweep_of(finals: pl.DataFrame, options: Options) -> tuple[Sweep | None, list
         return None, notes
     if rows.select("lambda", "seed").is_duplicated().any():
         notes.append("Some seeds were run more than once at the same lambda; their means count as one seed.")
-    means = rows.group_by("lambda", "seed").agg(pl.col("return").mean(), pl.col("cost").mean())
+    means = rows.group_by("lambda", "seed", maintain_order=True).agg(pl.col("return").mean(), pl.col("cost").mean())
     lambdas, seeds = (np.sort(means[name].unique().to_numpy()) for name in ("lambda", "seed"))
     index = np.searchsorted(lambdas, means["lambda"]), np.searchsorted(seeds, means["seed"])
     returns, costs = np.full((2, len(lambdas), len(seeds)), np.nan)
@@ -77,6 +77,7 @@ def _sweep_notes(costs: np.ndarray) -> list[str]:
 
 
 def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> f.TaskFindings:
+    finals = finals.sort("run")  # so that rounding does not depend on the order of the runs
     compared = finals.filter(IS_COMPARISON)
     own_limits = {float(limit) for limit in compared["limit"].unique()}
     limits = sorted(set(options.limits) or own_limits | set(comparison_limits(task)))
@@ -119,7 +120,7 @@ def _mixed(finals: pl.DataFrame) -> list[str]:
 
 def _groups(finals: pl.DataFrame, limits: list[float], options: Options) -> tuple[f.Group, ...]:
     found = []
-    for (lam,), rows in finals.filter(IS_SWEEP).sort("lambda").group_by(["lambda"], maintain_order=True):
+    for (lam,), rows in finals.filter(IS_SWEEP).sort("lambda", "run").group_by(["lambda"], maintain_order=True):
         returns, costs = rows["return"].to_numpy(), rows["cost"].to_numpy()
         stats = vars(statistics(returns, costs, options.level))
         found.append(f.Group(float(lam), violations=tuple(violation(costs, limit) for limit in limits), **stats))
@@ -129,7 +130,10 @@ def _groups(finals: pl.DataFrame, limits: list[float], options: Options) -> tupl
 def _rules(compared: pl.DataFrame) -> list[tuple[str, float, pl.DataFrame]]:
     """(rule, limit, rows), the study's three rules first."""
     order = {"fixed": 0, "ga": 1, "pid": 2}
-    parts = [(str(rule), float(limit), rows) for (rule, limit), rows in compared.group_by(["rule", "limit"])]
+    parts = [
+        (str(rule), float(limit), rows)
+        for (rule, limit), rows in compared.group_by(["rule", "limit"], maintain_order=True)
+    ]
     return sorted(parts, key=lambda part: (part[1], order.get(part[0], 3), part[0]))
 
 

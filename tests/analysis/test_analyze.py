@@ -1,0 +1,160 @@
+"""Studies with a known truth, from the two tables to the findings."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from saddle.analysis import Options, analyze
+from saddle.analysis.agreement import compare_with_published
+from saddle.analysis.published import table
+from saddle.analysis.simulate import BEND, LINE, STEPS, TRUTHS, Truth, simulate
+
+QUIET = [
+    Truth(truth.task, truth.cost, truth.gain, truth.limits, cost_noise=0.02, return_noise=0.01) for truth in TRUTHS
+]
+
+
+@pytest.fixture(scope="module")
+def quiet():
+    """Findings of the same tasks with hardly any noise, at limits within and beyond the profile."""
+    runs, metrics = simulate(QUIET, np.random.default_rng(1))
+    return {part.task: part for part in analyze(runs, metrics, Options(replicates=200)).tasks}
+
+
+def part_of(findings, truth):
+    return next(part for part in findings.tasks if part.task == truth.task)
+
+
+@pytest.mark.parametrize("truth", TRUTHS, ids=lambda truth: truth.task)
+def test_lambda_star_and_frontier_are_near_the_truth(quiet, truth):
+    for limit in quiet[truth.task].limits:
+        assert limit.status == "reached"
+        assert limit.lambda_.value == pytest.approx(truth.lambda_star(limit.limit), rel=0.06)
+        assert limit.return_.value == pytest.approx(float(truth.gain(np.array(limit.limit))), rel=0.03)
+    frontier = quiet[truth.task].frontier
+    np.testing.assert_allclose(frontier.curve.value, truth.gain(np.array(frontier.grid)), rtol=0.06)
+
+
+def test_regimes_are_those_of_the_truth(quiet):
+    bend, line = quiet[BEND.task], quiet[LINE.task]
+    assert bend.regimes[0].kind == "restrictive" and bend.regimes[-1].kind == "unrestrictive"
+    assert 10 < bend.regimes[0].cost_to < 45  # the bend lies at a cost of about 20
+    assert {regime.kind for regime in line.regimes} == {"even"}
+    assert quiet[STEPS.task].regimes[0].kind == "restrictive"
+    for part in quiet.values():
+        kinds = [regime.kind for regime in part.regimes]
+        assert [advice.kind for advice in part.recommended] == kinds
+        for advice, regime in zip(part.recommended, part.regimes, strict=True):
+            assert regime.cost_from <= advice.limit <= regime.cost_to
+            assert regime.reason == advice.reason
+
+
+def test_average_normalised_slope_is_one(quiet):
+    for part in quiet.values():
+        low, high = part.frontier.grid[0], part.frontier.grid[-1]
+        rise = part.frontier.curve.value[-1] - part.frontier.curve.value[0]
+        assert part.slope.average == pytest.approx(rise / (high - low))
+
+
+def test_intervals_hold_their_estimates(findings):
+    for part in findings.tasks:
+        for group in part.groups:
+            assert group.cost.lo < group.cost.value < group.cost.hi
+        for limit in part.limits:
+            assert limit.lambda_.lo is None or limit.lambda_.lo <= limit.lambda_.value
+            assert limit.return_.lo <= limit.return_.value <= limit.return_.hi
+        curve = part.frontier.curve
+        inside = [lo <= value <= hi for value, lo, hi in zip(curve.value, curve.lo, curve.hi, strict=True) if lo]
+        assert np.mean(inside) > 0.95
+
+
+def test_the_margin_gives_the_wanted_share(findings):
+    """Fresh seeds drawn from the truth at the recommended training limit satisfy the limit as often as wanted."""
+    part = part_of(findings, BEND)
+    margin = part.limits[1].margins[0]
+    assert margin.rule == "fixed" and margin.training_limit.value < part.limits[1].limit
+    sigma = np.sqrt(np.log1p(BEND.cost_noise**2))
+    noise = np.random.default_rng(9).normal(size=20_000)
+    costs = margin.training_limit.value * np.exp(sigma * noise - sigma**2 / 2)
+    assert np.mean(costs <= part.limits[1].limit) == pytest.approx(0.9, abs=0.06)
+    assert margin.margin.value == pytest.approx(part.limits[1].limit - margin.training_limit.value)
+
+
+def test_shares_of_violating_seeds_are_counted(findings, study):
+    runs, metrics = study
+    part = part_of(findings, STEPS)
+    group = part.groups[12]
+    names = runs.filter(
+        (pl.col("task") == STEPS.task) & (pl.col("lambda") == group.lambda_) & (pl.col("stage") == "sweep")
+    )
+    last = metrics.filter((pl.col("epoch") == 19) & pl.col("run").is_in(names["run"].implode()))["cost"].to_numpy()
+    for violation in group.violations:
+        assert violation.share == np.mean(last > violation.limit)
+        over = np.maximum(last - violation.limit, 0) / violation.limit
+        assert violation.normalised == pytest.approx(over.mean(), rel=1e-5)
+
+
+def test_limits_outside_the_profile_are_said_plainly(study):
+    found = analyze(*study, Options(limits=(0.5, 1e4), replicates=100))
+    for part in found.tasks:
+        low, high = part.limits
+        assert low.status == "always above" and "not reachable" in low.reason
+        assert low.lambda_.value is None and low.return_.value is None and low.regime is None
+        assert high.status == "always below" and "does not bind" in high.reason
+        assert high.lambda_.value is None and high.margins[0].margin.value == 0
+
+
+def test_the_final_share_of_training_counts():
+    runs, metrics = simulate([BEND], np.random.default_rng(2), seeds=2, epochs=100, compare=False)
+    late = metrics.with_columns(pl.when(pl.col("epoch") < 95).then(1e6).otherwise(pl.col("cost")).alias("cost"))
+    (part,) = analyze(runs, late, Options(replicates=100)).tasks
+    assert max(seed.cost for seed in part.scatter) < 1e4
+    (part,) = analyze(runs, late, Options(replicates=100, final_share=0.06)).tasks
+    assert min(seed.cost for seed in part.scatter) > 1e5
+
+
+def test_published_way_differs_in_smoothing_and_frontier(study):
+    found = analyze(*study, Options.published(replicates=100))
+    assert found.options["scale"] == "linear" and found.options["frac"] == 0.5 and not found.options["correct"]
+    frontier = found.tasks[0].frontier
+    sweep = {group.lambda_ for group in found.tasks[0].groups}
+    assert frontier.construction == "published" and set(frontier.lambda_) <= sweep
+
+
+def test_json_is_plain_and_without_nan(findings):
+    plain = json.loads(findings.to_json(), parse_constant=lambda name: pytest.fail(name))
+    assert plain["schema"] == 1 and {"groups", "profile", "frontier", "limits", "notes"} <= set(plain["tasks"][0])
+    assert {"lambda", "return", "cost", "seeds"} <= set(plain["tasks"][0]["groups"][0])
+    assert plain["tasks"][0]["frontier"]["grid"] == sorted(plain["tasks"][0]["frontier"]["grid"])
+
+
+def test_same_seed_same_findings(study, findings):
+    again = analyze(study[0].sample(fraction=1.0, shuffle=True, seed=1), study[1].lazy(), Options(replicates=300))
+    first, second = ({part.task: part.limits for part in found.tasks} for found in (findings, again))
+    assert first == second
+
+
+def published_study():
+    """Two seeds per published cell that have exactly its mean and SD."""
+    rows, metrics = [], []
+    for cell in table().iter_rows(named=True):
+        for seed, sign in enumerate((-1, 1)):
+            name = f"{cell['task']}-{cell['limit']}-{cell['rule']}-{seed}"
+            fixed = {"stage": "compare", "algorithm": "ppo", "lambda": None, "steps": 1, "status": "done"}
+            rows.append(fixed | {key: cell[key] for key in ("task", "rule", "limit")} | {"run": name, "seed": seed})
+            values = {key: cell[f"{key}_mean"] + sign * cell[f"{key}_sd"] / 2**0.5 for key in ("return", "cost")}
+            metrics.append({"run": name, "epoch": 0, "env_steps": 1} | values)
+    return pl.DataFrame(rows, schema_overrides={"lambda": pl.Float64}), pl.DataFrame(metrics)
+
+
+def test_the_published_table_as_a_study_agrees_with_itself():
+    comparison = compare_with_published(analyze(*published_study(), Options(replicates=100)))
+    assert len(comparison.cells) == 48
+    for cell in comparison.cells:
+        assert cell.mark == cell.published_mark
+        assert cell.return_ == pytest.approx(cell.published_return) and cell.return_sd == pytest.approx(
+            cell.published_return_sd
+        )
+        assert cell.return_z == pytest.approx(0, abs=1e-6) and cell.cost_z == pytest.approx(0, abs=1e-6)
