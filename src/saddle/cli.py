@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
+from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
 from tyro.extras import SubcommandApp
 
 import saddle
 from saddle.cli_study import imports, study
+from saddle.config import PID, PPO, Fixed, GradientAscent
 from saddle.errors import SaddleError
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
@@ -113,6 +114,59 @@ def bench_tasks(
     run(sum(tasks, ()), worlds, as_json, engine)
 
 
+@app.command
+def train(
+    task: Annotated[Positional[str], arg(metavar="TASK", help="Name of the task, as 'saddle tasks' lists it.")],
+    out: Annotated[Path, arg(metavar="DIR", help="Directory for metrics, checkpoints and policies.")],
+    multiplier: Annotated[Fixed, subcommand(name="fixed")]
+    | Annotated[GradientAscent, subcommand(name="ga")]
+    | Annotated[PID, subcommand(name="pid")] = GradientAscent(),
+    limit: Annotated[tuple[float, ...], arg(metavar="D ...", help="Cost limit of each constraint.")] = (25.0,),
+    seeds: Annotated[int, arg(metavar="N", help="Runs: seeds 0 to N - 1.")] = 1,
+    steps: Annotated[float, arg(metavar="N", help="Env steps of each run.")] = 3.5e7,
+    ppo: PPO = PPO(),
+    resume: Annotated[bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")] = False,
+    limit_time: Annotated[
+        str | None, arg(metavar="TIME", help="Stop cleanly after, e.g., 9m.", help_behavior_hint="(default: never)")
+    ] = None,
+    tensorboard: Annotated[bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")] = False,
+) -> int:
+    """Train one multiplier rule on a task: --multiplier:fixed, --multiplier:ga (the default) or --multiplier:pid."""
+    from saddle.train import train
+
+    return train(task, multiplier, limit, seeds, int(steps), out, ppo, resume, limit_time, tensorboard)
+
+
+@app.command
+def evaluate(
+    path: Annotated[Positional[Path], arg(metavar="DIR", help="A study or training, or the folder of a policy.")],
+    episodes: Annotated[int, arg(metavar="N", help="Episodes of each policy.")] = 100,
+    limit: Annotated[
+        float | None, arg(metavar="D", help="Cost limit.", help_behavior_hint="(default: each run's own)")
+    ] = None,
+    seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Play trained policies, by their mean and as trained: return, cost, and the share of violating episodes."""
+    from saddle.evaluate import evaluate
+
+    evaluate(path, episodes, limit, seed, as_json)
+
+
+@app.command
+def export(
+    path: Annotated[Positional[Path], arg(metavar="DIR", help="A study or training.")],
+    out: Annotated[Path, arg(metavar="POLICY", help="Folder to write policy.npz and policy.json to.")],
+    run: Annotated[
+        str | None, arg(metavar="RUN", help="Name of the run.", help_behavior_hint="(default: the only one)")
+    ] = None,
+) -> None:
+    """Write a trained policy as plain arrays, for use without Saddle."""
+    from saddle.evaluate import export
+
+    export(path, out, run)
+
+
 StudyDir = Annotated[Positional[Path], arg(metavar="STUDY", help="Directory of a study.")]
 Limits = Annotated[  # one tuple per --limit, as with --task
     UseAppendAction[tuple[tuple[float, ...], ...]],
@@ -185,7 +239,25 @@ def _dispatch(argv: Sequence[str]) -> int:
         print(f"saddle {saddle.__version__}")
         return 0
     try:
-        code = app.cli(prog="saddle", description=DESCRIPTION, args=argv or ["--help"], config=(FlagCreatePairsOff,))
+        args = _rule_last(argv) or ["--help"]
+        code = app.cli(prog="saddle", description=DESCRIPTION, args=args, config=(FlagCreatePairsOff,))
     except SystemExit as stop:  # tyro leaves this way after printing help (0) or a usage error (2)
         return int(stop.code or 0)
     return code or 0
+
+
+def _rule_last(argv: Sequence[str]) -> list[str]:
+    """Put the rule (--multiplier:pid) and its options last, where the parser wants them, wherever they were written."""
+    front: list[str] = []
+    rule: list[str] = []
+    options: list[str] = []
+    for word in argv:
+        if word.startswith(("--multiplier:", "multiplier:")):
+            rule.append(word.removeprefix("--"))
+        elif word.startswith("--multiplier."):
+            options.append(word)
+        elif options and options[-1].startswith("--multiplier.") and "=" not in options[-1]:
+            options.append(word)  # the value of the option before it
+        else:
+            front.append(word)
+    return front + rule + options

@@ -1,10 +1,13 @@
 """Policies that need no training, and policies that somebody trained: functions from an observation to an action."""
 
+import io
 import itertools
 import json
+import os
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +21,7 @@ from saddle.errors import SaddleError
 from saddle.tasks import TaskSpec
 
 BINS = 16
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"tanh": jnp.tanh, "relu": jax.nn.relu}
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"elu": jax.nn.elu, "tanh": jnp.tanh, "relu": jax.nn.relu}
 STD_FLOOR = 1e-2  # of the observation normaliser, as in training
 
 
@@ -81,8 +84,45 @@ def heading(lidar: Array | np.ndarray) -> Array:
     return jnp.arctan2(jnp.sum(lidar * jnp.sin(angles)), jnp.sum(lidar * jnp.cos(angles)))
 
 
+@dataclass(frozen=True)
+class Gaussian:
+    """A trained policy: a normal distribution around a network's output."""
+
+    task: str
+    mean: Callable[[Array | np.ndarray], Array]  # obs [..., obs_dim] -> [..., action_dim]
+    log_std: np.ndarray  # [action_dim]
+
+
 def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
-    """An exported policy: a folder with policy.npz and policy.json, or one of the two files. Acts by its mean.
+    """An exported policy, acting by its mean. See `read` for what it is; with `spec`, it must fit that task."""
+    policy = gaussian(path, spec)
+
+    def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
+        return policy.mean(obs)
+
+    return act
+
+
+def gaussian(path: Path | str, spec: TaskSpec | None = None) -> Gaussian:
+    """An exported policy with its spread."""
+    arrays, facts = read(path, spec)
+    layers = [(arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1)]
+    mean, scale = arrays["obs_mean"], 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
+    clip, activation = facts["obs_clip"], ACTIVATIONS[facts["activation"]]
+
+    def centre(obs: Array | np.ndarray) -> Array:
+        x = jnp.asarray((obs - mean) * scale)
+        x = x if clip is None else jnp.clip(x, -clip, clip)
+        for w, b in layers[:-1]:
+            x = activation(x @ w + b)
+        w, b = layers[-1]
+        return x @ w + b
+
+    return Gaussian(facts["task"], centre, arrays["log_std"])
+
+
+def read(path: Path | str, spec: TaskSpec | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays and facts of an exported policy: a folder with policy.npz and policy.json, or one of the two files.
 
     policy.json holds task, activation, hidden (layer widths) and obs_clip; policy.npz holds w0 [obs_dim, hidden], b0,
     w1, b1, ..., log_std [action_dim], obs_mean and obs_var [obs_dim]. With `spec`, it must fit that task.
@@ -101,18 +141,25 @@ def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
             f"{arrays_path} maps {obs_dim} observations to {action_dim} actions (trained on {facts['task']}), "
             f"but {spec.name} has {spec.obs_dim} and {spec.action_dim}"
         )
-    mean, scale = arrays["obs_mean"], 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
-    clip, activation = facts["obs_clip"], ACTIVATIONS[facts["activation"]]
+    return arrays, facts
 
-    def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
-        x = jnp.asarray((obs - mean) * scale)
-        x = x if clip is None else jnp.clip(x, -clip, clip)
-        for w, b in layers[:-1]:
-            x = activation(x @ w + b)
-        w, b = layers[-1]
-        return x @ w + b
 
-    return act
+def save(folder: Path, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+    """Write policy.npz and policy.json, as `read` takes them. Each file is whole or not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with io.BytesIO() as buffer:
+            np.savez(buffer, allow_pickle=False, **arrays)
+            _write(folder / "policy.npz", buffer.getvalue())
+        _write(folder / "policy.json", json.dumps(facts, indent=2).encode())
+    except OSError as error:
+        raise SaddleError(f"cannot write the policy to {folder}: {error.strerror or error}") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(data)
+    beside.replace(path)
 
 
 def _pair(path: Path) -> tuple[Path, Path]:

@@ -82,7 +82,7 @@ def test_chain():
     wanted = root(lambda lam: 10 * expit(chain_action(lam)) - limit, 0, 5)
     members = [Member(0, Fixed(lam)) for lam in lams] + [Member(0, GradientAscent(0.5, 0.05, "plain"), (limit,))]
     got = train(
-        Chain(), members, 120, steps_per_epoch=2000, batch=500, passes=4, actor_lr=0.02, log_std=-1.5, gamma=0.9,
+        Chain(), members, 80, steps_per_epoch=2000, batch=500, passes=4, actor_lr=0.003, log_std=-0.7, gamma=0.9,
         cost_gamma=0.9,
     )  # fmt: skip
     expected = [10 * expit(chain_action(lam)) for lam in lams]
@@ -110,8 +110,8 @@ def regulator(lam):
 def test_regulator():
     lams = (0.25, 1.0)
     got = train(
-        Regulator(), [Member(0, Fixed(lam)) for lam in lams], 60, steps_per_epoch=4000, batch=500, passes=8,
-        actor_lr=0.003, critic_lr=0.003, log_std=-2.0,
+        Regulator(), [Member(0, Fixed(lam)) for lam in lams], 80, steps_per_epoch=4000, batch=500, passes=8,
+        actor_lr=0.003, critic_lr=0.003, log_std=-1.2,
     )  # fmt: skip
     for i, (ret, cost) in enumerate(map(regulator, lams)):
         assert last(got["cost"])[i, 0] == pytest.approx(cost, rel=0.1, abs=0.5)
