@@ -212,6 +212,22 @@ def figures(
     write(study, out, sum(limits, ()), published)
 
 
+@app.command
+def report(
+    study: StudyDir,
+    out: Annotated[Path, arg(metavar="FILE", help="HTML file to write.")] = Path("report.html"),
+    limits: Annotated[
+        UseAppendAction[tuple[tuple[float, ...], ...]],
+        arg(name="limit", metavar="D ...", help="Cost limits to answer beside the usual ones.", help_behavior_hint=""),
+    ] = (),
+    published: Published = False,
+) -> None:
+    """Write one HTML file that shows a study, offline: frontier, profile, lambda* at any limit, rules compared."""
+    from saddle.report.page import write
+
+    write(study, out, sum(limits, ()), published)
+
+
 app.command(bench, name="bench", help="Measure speed on this machine.")
 app.command(study, name="study", help="Plan, run and look after studies.")
 app.command(imports, name="import", help="Make a study of logs that other software wrote.")

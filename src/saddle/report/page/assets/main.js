@@ -1,0 +1,210 @@
+// State, and what follows from a change of it: task, limit, chosen series, series under the pointer.
+
+const data = JSON.parse($("#data").textContent);
+const state = { data, task: null, finding: null, chosen: [], hover: null, sort: { column: 0, down: false } };
+
+function showTask(index) {
+  state.task = data.tasks[index];
+  state.hover = null;
+  const { limits, comparison, recommended } = state.task;
+  $("#limit").max = Math.max(limits.length - 1, 0);
+  $("#limit-box").hidden = !limits.length;
+  const first = comparison[0]?.limit ?? recommended[0]?.limit ?? limits[Math.floor(limits.length / 2)]?.limit;
+  state.finding = limits[nearestLimit(first)] ?? null;
+  chips();
+  seriesPicker();
+  state.chosen = firstChoice();
+  drawAll();
+}
+
+// Charts depend on the width of the page; everything that they show is in the state.
+function drawAll() {
+  $("#snap").textContent = "";
+  state.frontier = drawFrontier(state);
+  state.profile = drawProfile(state);
+  for (const [host, charts] of [["frontier", state.frontier ? [state.frontier] : []], ["profile", state.profile ?? []]]) listen(host, charts);
+  pairsTable(state);
+  regimeList(state);
+  showLimit();
+  choose(state.chosen);
+}
+
+function nearestLimit(limit) {
+  const far = (finding) => Math.abs(finding.limit - limit);
+  return state.task.limits.reduce((best, finding, i, all) => (far(finding) < far(all[best]) ? i : best), 0);
+}
+
+function setLimit(index) {
+  state.finding = state.task.limits[index] ?? null;
+  $("#snap").textContent = "";
+  showLimit();
+}
+
+function showLimit() {
+  const { finding } = state;
+  if (finding) {
+    const slider = $("#limit");
+    slider.value = state.task.limits.indexOf(finding);
+    slider.setAttribute("aria-valuetext", `cost limit ${plain(finding.limit)}`);
+    $("#limit-number").value = finding.limit;
+  }
+  for (const chip of $("#chips").children) chip.setAttribute("aria-pressed", Number(chip.dataset.limit) === finding?.limit);
+  showAnswers(state);
+  moveFrontier(state);
+  moveProfile(state);
+  comparisonTable(state, chooseCell);
+  noteList(state);
+  showMarks();
+}
+
+function chips() {
+  const { comparison, recommended, limits } = state.task;
+  const reasons = new Map(comparison.map((cell) => [cell.limit, "trained at"]));
+  for (const advice of recommended) reasons.set(advice.limit, reasons.has(advice.limit) ? `trained at, ${advice.kind}` : `worth testing, ${advice.kind}`);
+  const wanted = [...reasons].filter(([limit]) => limits.some((finding) => finding.limit === limit)).sort((a, b) => a[0] - b[0]);
+  const buttons = wanted.map(([limit, why]) =>
+    make("button", { type: "button", "data-limit": limit, text: `${plain(limit)} · ${why}`, onclick: () => setLimit(nearestLimit(limit)) }),
+  );
+  $("#chips").replaceChildren(...buttons);
+}
+
+function typedLimit() {
+  const wanted = Number($("#limit-number").value);
+  if ($("#limit-number").value === "" || !Number.isFinite(wanted)) return showLimit();
+  setLimit(nearestLimit(wanted));
+  if (state.finding.limit !== wanted) {
+    $("#snap").textContent = `Shown: ${plain(state.finding.limit)}, the nearest limit in this file. For ${wanted}: saddle analyze STUDY --limit ${wanted}, or saddle report --limit ${wanted}.`;
+  }
+}
+
+// Series to choose from: every lambda, every rule at a limit, and all rules of a limit at once.
+function seriesPicker() {
+  const { series } = state.task, groups = [];
+  const limits = [...new Set(series.filter((one) => !isSweep(one)).map((one) => one.limit))];
+  for (const limit of limits) {
+    const own = range(series.length).filter((i) => series[i].limit === limit);
+    const options = own.map((i) => make("option", { value: String(i), text: `${ruleName(series[i].rule)}, limit ${plain(limit)}` }));
+    if (own.length > 1) options.unshift(make("option", { value: own.join(), text: `all rules, limit ${plain(limit)}` }));
+    groups.push(make("optgroup", { label: `limit ${plain(limit)}` }, ...options));
+  }
+  const swept = range(series.length).filter((i) => isSweep(series[i]));
+  if (swept.length) groups.push(make("optgroup", { label: "fixed λ" }, ...swept.map((i) => make("option", { value: String(i), text: `λ = ${plain(series[i].lambda)}` }))));
+  $("#series").replaceChildren(...groups);
+}
+
+function firstChoice() {
+  const option = $("#series option");
+  return option ? option.value.split(",").map(Number) : [];
+}
+
+function choose(series) {
+  state.chosen = series;
+  $("#series").value = series.join();
+  drawTraining(state);
+  showMarks();
+}
+
+function chooseCell(index) {
+  choose([index]);
+  setLimit(nearestLimit(state.task.series[index].limit));
+  $("#training-title").scrollIntoView({ block: "center", behavior: "auto" });
+}
+
+function hover(series, chart, place) {
+  state.hover = series;
+  showMarks();
+  if (series === null) hideTip();
+  else showTip(chart, ...place, ...tipContent(series));
+}
+
+function showMarks() {
+  markFrontier(state, state.hover ?? (state.chosen.length === 1 ? state.chosen[0] : null));
+  markProfile(state);
+}
+
+function tipContent(index) {
+  const series = state.task.series[index], group = index < state.task.groups.length ? state.task.groups[index] : state.task.comparison[index - state.task.groups.length];
+  const spread = (name) => `${plain(group[name].value)}${group[`${name}_sd`] === null ? "" : ` ± ${plain(group[`${name}_sd`])}`}`;
+  const rows = series.runs.slice(0, 12).map(([, seed, ret, cost]) => make("tr", {}, ...[seed, plain(ret), plain(cost)].map((text) => make("td", { text }))));
+  const head = make("tr", {}, ...["seed", "return", "cost"].map((text) => make("th", { text })));
+  const more = series.runs.length > 12 ? [make("div", { text: `and ${series.runs.length - 12} more` })] : [];
+  return [
+    make("b", { text: nameOf(series) }),
+    make("div", { text: `return ${spread("return")}, cost ${spread("cost")}` }),
+    make("table", {}, head, ...rows),
+    ...more,
+  ];
+}
+
+// Pointer and keys on the two linked charts. As a control, a chart is a slider along the sweep's lambdas.
+function listen(id, charts) {
+  const host = $(`#${id}`), groups = state.task.groups;
+  const seek = (chart, event) => (id === "frontier" ? frontierNearest(state, pointerIn(chart, event)) : profileNearest(chart, pointerIn(chart, event)[0]));
+  for (const chart of charts) {
+    chart.svg.addEventListener("pointermove", (event) => hover(seek(chart, event), chart, pointerIn(chart, event)));
+    chart.svg.addEventListener("pointerleave", () => hover(null));
+    chart.svg.addEventListener("click", (event) => {
+      const series = seek(chart, event);
+      if (series !== null) choose([series]);
+    });
+  }
+  if (!groups.length) return ["role", "tabindex"].forEach((name) => host.removeAttribute(name));
+  fill(host, { role: "slider", tabindex: 0, "aria-label": `${id}: choose a fixed lambda with the arrow keys`, "aria-valuemin": 0, "aria-valuemax": groups.length - 1 }, []);
+  speak(host);
+  host.onkeydown = (event) => {
+    const now = state.chosen.length === 1 && state.chosen[0] < groups.length ? state.chosen[0] : -1;
+    const moves = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0, End: groups.length - 1 };
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    choose([Math.min(Math.max(moves[event.key], 0), groups.length - 1)]);
+    ["frontier", "profile"].forEach((name) => speak($(`#${name}`)));
+  };
+}
+
+function speak(host) {
+  const chosen = state.chosen.length === 1 && state.chosen[0] < state.task.groups.length ? state.chosen[0] : 0;
+  const group = state.task.groups[chosen];
+  const words = `lambda ${plain(group.lambda)}: return ${plain(group.return.value)}, cost ${plain(group.cost.value)}`;
+  fill(host, { "aria-valuenow": chosen, "aria-valuetext": words }, []);
+}
+
+function theme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)"), button = $("#theme");
+  const stored = (() => { try { return localStorage.getItem("saddle-theme"); } catch { return null; } })();
+  const set = (name) => {
+    document.documentElement.dataset.theme = name;
+    button.textContent = name === "dark" ? "Light" : "Dark";
+    button.setAttribute("aria-label", `Switch to ${name === "dark" ? "light" : "dark"} colours`);
+  };
+  set(stored ?? (dark.matches ? "dark" : "light"));
+  button.addEventListener("click", () => {
+    const name = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    set(name);
+    try { localStorage.setItem("saddle-theme", name); } catch { /* a file opened without storage keeps no choice */ }
+  });
+}
+
+function start() {
+  theme();
+  const several = new Set(data.tasks.map((task) => task.algorithm)).size > 1;
+  $("#task").append(...data.tasks.map((task, i) => make("option", { value: i, text: several ? `${task.task} · ${task.algorithm}` : task.task })));
+  const { used, total } = data.counts;
+  $("#summary").textContent = `${used} of ${total} runs count · ${$("#task").options.length} ${several ? "tasks and algorithms" : "tasks"} · begun ${(data.study.created ?? "").slice(0, 10)} · Saddle ${data.study.saddle ?? ""}`;
+  settings(data);
+  $("#app").hidden = false;
+  $("#task").addEventListener("change", (event) => showTask(Number(event.target.value)));
+  $("#limit").addEventListener("input", (event) => setLimit(Number(event.target.value)));
+  $("#limit-number").addEventListener("change", typedLimit);
+  $("#series").addEventListener("change", (event) => choose(event.target.value.split(",").map(Number)));
+  window.addEventListener("scroll", hideTip, { passive: true });
+  showTask(0);
+  let width = document.body.clientWidth;
+  new ResizeObserver(() => {
+    if (document.body.clientWidth !== width) {
+      width = document.body.clientWidth;
+      drawAll();
+    }
+  }).observe(document.body);
+}
+
+start();

@@ -1,0 +1,127 @@
+// The comparison, rule against rule, regimes, notes, settings.
+
+const withInterval = (estimate, text = plain) => {
+  const ends = interval(estimate, text);
+  return [text(estimate.value), ...(ends ? [" ", make("small", { text: ends })] : [])];
+};
+
+// Head, sort key and content of each column.
+const COLUMNS = [
+  { head: "limit", key: (cell) => cell.limit, show: (cell) => [plain(cell.limit)] },
+  { head: "rule", words: true, key: (cell) => ruleName(cell.rule), show: (cell) => [ruleName(cell.rule)] },
+  { head: "λ", key: (cell) => cell.lambda, show: (cell) => [plain(cell.lambda)] },
+  { head: "seeds", key: (cell) => cell.seeds, show: (cell) => [String(cell.seeds)] },
+  { head: "return", key: (cell) => cell.return.value, show: (cell) => withInterval(cell.return) },
+  { head: "cost", key: (cell) => cell.cost.value, show: (cell) => withInterval(cell.cost) },
+  { head: "seeds violating", key: (cell) => cell.violation.share, show: (cell) => [percent(cell.violation.share)] },
+  { head: "gap to frontier", key: (cell) => cell.gap.value, show: (cell) => withInterval(cell.gap) },
+  {
+    head: "mark",
+    words: true,
+    key: (cell) => (cell.best ? 0 : cell.violated ? 2 : 1),
+    show: (cell) => (cell.best ? [make("b", { class: "best", text: "✓ best" })] : cell.violated ? [make("b", { class: "violated", text: "✕ violated" })] : []),
+  },
+];
+
+// What is not known goes last, either way.
+function ordered(cells, column, down) {
+  const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
+  const keyed = cells.map((cell, i) => ({ i, key: column.key(cell) }));
+  const [there, missing] = [keyed.filter((one) => one.key !== null), keyed.filter((one) => one.key === null)];
+  there.sort((a, b) => (down ? -1 : 1) * compare(a.key, b.key) || a.i - b.i);
+  return [...there, ...missing].map((one) => one.i);
+}
+
+function comparisonTable(state, choose) {
+  const cells = state.task.comparison, sort = state.sort;
+  $("#comparison-box").hidden = !cells.length;
+  const heads = COLUMNS.map((column, i) => {
+    const resort = () => {
+      state.sort = { column: i, down: sort.column === i && !sort.down };
+      comparisonTable(state, choose);
+      $(`#comparison th:nth-child(${i + 1}) button`).focus();
+    };
+    const direction = sort.column === i ? (sort.down ? "descending" : "ascending") : "none";
+    return make("th", { scope: "col", class: column.words ? "words" : null, "aria-sort": direction }, make("button", { type: "button", text: column.head, onclick: resort }));
+  });
+  const rows = ordered(cells, COLUMNS[sort.column], sort.down).map((i) => {
+    const cell = cells[i];
+    const name = `Show ${ruleName(cell.rule)} at limit ${plain(cell.limit)}`;
+    const button = make("button", { type: "button", text: "show", "aria-label": name, onclick: () => choose(state.task.groups.length + i) });
+    const here = state.finding?.limit === cell.limit;
+    const content = COLUMNS.map((column) => make("td", { class: column.words ? "words" : null }, ...column.show(cell)));
+    return make("tr", { class: here ? "here" : null, "data-limit": cell.limit }, ...content, make("td", {}, button));
+  });
+  const head = make("thead", {}, make("tr", {}, ...heads, make("th", {}, make("span", { "aria-label": "training curves" }))));
+  $("#comparison").replaceChildren(make("table", {}, head, make("tbody", {}, ...rows)));
+}
+
+function pairsTable(state) {
+  const pairs = state.task.pairs;
+  $("#pairs-box").hidden = !pairs.length || pairs.length > 400;
+  const heads = ["limit", "a seed of", "against one of", "has the higher return", "has the lower cost"];
+  const rows = pairs.slice(0, 400).map((pair) =>
+    make(
+      "tr",
+      {},
+      make("td", { text: plain(pair.limit) }),
+      make("td", { class: "words", text: ruleName(pair.first) }),
+      make("td", { class: "words", text: ruleName(pair.second) }),
+      make("td", {}, ...withInterval(pair.higher_return, percent)),
+      make("td", {}, ...withInterval(pair.lower_cost, percent)),
+    ),
+  );
+  const headings = heads.map((text, i) => make("th", { scope: "col", class: i === 1 || i === 2 ? "words" : null, text }));
+  $("#pairs").replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...headings)), make("tbody", {}, ...rows)));
+}
+
+const key = (kind) => make("i", { class: "key", style: `background:var(--${kind})` });
+
+function regimeList(state) {
+  const { task } = state, parts = [];
+  if (task.regimes.length) {
+    parts.push(make("ul", {}, ...task.regimes.map((regime) => make("li", {}, key(regime.kind), make("b", { text: regime.kind }), `: ${regime.reason}.`))));
+  } else {
+    parts.push(make("p", { text: "The data show no regimes here." }));
+  }
+  if (task.recommended.length) {
+    const advice = task.recommended.map((one) => make("li", {}, make("b", { text: plain(one.limit) }), ` (${one.kind}; ${one.published})`));
+    parts.push(make("p", { text: "Limits worth testing at, one in each stretch:" }), make("ul", {}, ...advice));
+  }
+  for (const rise of task.profile?.rises ?? []) {
+    const sure = rise.clear ? "clearly" : "perhaps";
+    parts.push(make("p", { text: `The ${rise.quantity} ${sure} rises with λ, from ${plain(rise.lambda_from)} to ${plain(rise.lambda_to)}.` }));
+  }
+  $("#regimes").replaceChildren(...parts);
+}
+
+function noteList(state) {
+  const { notes } = state.task, finding = state.finding;
+  const here = [];
+  if (finding?.status === "always above") here.push(`No λ* at limit ${plain(finding.limit)}: ${finding.reason}.`);
+  if (finding && finding.status === "reached" && finding.regime === null) here.push(`The regime at limit ${plain(finding.limit)} cannot be told.`);
+  const all = [...here, ...notes];
+  $("#notes").replaceChildren(...(all.length ? all : ["Nothing stands out: all runs count, and every statement has its interval."]).map((text) => make("li", { text })));
+}
+
+function settings(data) {
+  const { study, options, reproduce, counts } = data;
+  const text = (value) => (value && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name} ${Array.isArray(one) ? one.join(", ") : one}`).join(" · ") : String(value ?? "not recorded"));
+  const facts = {
+    study: `${study.name}, begun ${study.created ?? "at a time that is not recorded"}`,
+    runs: `${counts.used} of ${counts.total} count`,
+    Saddle: `${study.saddle ?? "?"}${study.git ? `, commit ${study.git}` : ""}`,
+    versions: text(study.versions),
+    machine: text(study.hardware),
+    precision: text(study.precision),
+    analysis: `final ${percent(options.final_share)} of training, LOWESS over ${options.scale} λ with frac ${options.frac}, frontier by ${options.construction}, ${percent(options.level)} intervals from ${options.replicates} replicates`,
+  };
+  const list = make("dl", { class: "words" }, ...Object.entries(facts).flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value })]));
+  const published = options.construction === "published" ? " --published" : "";
+  const commands = [reproduce.command, `saddle analyze STUDY --json${published}`, `saddle report STUDY --out report.html${published}`].filter(Boolean);
+  const parts = [list, make("p", { text: "STUDY is the study's directory." }), make("pre", { id: "commands", tabindex: "0", text: commands.join("\n") })];
+  if (reproduce.note) parts.push(make("p", { text: reproduce.note }));
+  if (reproduce.file) parts.push(make("details", {}, make("summary", { text: "plan.toml: the study file" }), make("pre", { tabindex: "0", text: reproduce.file })));
+  parts.push(make("details", {}, make("summary", { text: "The plan, in full" }), make("pre", { tabindex: "0", text: JSON.stringify(study.plan, null, 1) })));
+  $("#settings").replaceChildren(...parts);
+}

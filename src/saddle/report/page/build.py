@@ -1,0 +1,60 @@
+"""`saddle report`: the study's data, the page's files and a plain table for readers without JavaScript, in one file."""
+
+import html
+import json
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from saddle.analysis import Options
+from saddle.console import console
+from saddle.errors import SaddleError
+from saddle.report.page.data import study_data
+from saddle.report.page.plain import plain_tables
+from saddle.study import atomic
+from saddle.study.store import open_study
+
+SCRIPTS = ("base", "plot", "frontier", "profile", "training", "tables", "answers", "main")  # each needs those before it
+
+
+def write(study: Path, out: Path, limits: tuple[float, ...], published: bool) -> None:
+    """Analyse the study in this directory and write its report."""
+    options = Options.published(limits=limits) if published else Options(limits=limits)
+    opened = open_study(study)
+    _check_out(out)
+    page = render(study_data(opened, options)).encode()
+    atomic.write(out, page)
+    console().print(f"{out} ({len(page) / 1e6:.1f} MB): open it in a browser", soft_wrap=True)
+
+
+def render(data: dict[str, Any]) -> str:
+    """The page of these data."""
+    name = html.escape(str(data["study"].get("name", "study")))
+    parts = {
+        "title": f"{name}: Saddle report",
+        "name": name,
+        "style": _asset("page.css"),
+        "script": "\n".join(_asset(f"{script}.js") for script in SCRIPTS),
+        "plain": plain_tables(data),
+        # Within a script element only '<' could end it.
+        "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+    }
+    before, *rest = _asset("page.html").split("{{")
+    for piece in rest:
+        key, after = piece.split("}}", 1)
+        before += parts[key] + after
+    return before
+
+
+def _asset(name: str) -> str:
+    return (resources.files("saddle.report.page") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _check_out(out: Path) -> None:
+    """Fail before the analysis rather than after it."""
+    if out.is_dir():
+        raise SaddleError(f"{out} is a folder; name a file, for example {out / 'report.html'}")
+    folder = next(folder for folder in out.absolute().parents if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise SaddleError(f"cannot write {out}: {folder} takes no files; choose another place with --out")

@@ -1,0 +1,136 @@
+"""What the page shows of a study, as plain values: findings at every limit of the ladder, runs, and their curves."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from saddle.analysis import Findings, Options, TaskFindings, analyze
+from saddle.analysis.assemble import IS_COMPARISON, IS_SWEEP
+from saddle.analysis.published import comparison_limits
+from saddle.analysis.published import recommended_limits as published_recommendations
+from saddle.analysis.summary import final_values
+from saddle.errors import SaddleError
+from saddle.report.page.curves import QUANTITIES, binned, pack
+from saddle.report.page.ladder import ladder
+from saddle.report.page.reproduce import reproduce
+from saddle.study.store import Study
+
+COLUMNS = ("run", "epoch", "env_steps", *QUANTITIES)
+SHOWN = ("task", "algorithm", "groups", "profile", "frontier", "regimes", "recommended", "published_limits")
+SHOWN += ("limits", "comparison", "pairs", "notes")
+NOT_SHOWN = {"violations", "attainment", "crossings"}  # the page does without them, at any depth
+
+
+def study_data(study: Study, options: Options) -> dict[str, Any]:
+    """Everything that the page holds. `options.limits` are answered beside those of the ladder."""
+    runs = study.runs
+    if not (runs["status"] == "done").any():
+        state = f"none of its {runs.height} runs is done" if runs.height else "it has no runs"
+        raise SaddleError(
+            f"nothing to report about {study.path} yet: {state}; 'saddle study status' says how far it is"
+        )
+    metrics = study.scan_metrics().select(COLUMNS).collect()
+    names = runs["task"].unique(maintain_order=True).to_list()
+    parts = [runs.filter(pl.col("task") == task) for task in names]
+    # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
+    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
+        tasks = list(pool.map(lambda part: _task(part, metrics, options), parts))
+    counts = [task["counts"] for task in tasks]
+    return {
+        "study": {key: value for key, value in study.manifest.items() if key != "schema"},
+        "counts": {key: sum(count[key] for count in counts) for key in counts[0]},
+        "options": _shown(vars(replace(options, limits=()))),
+        "reproduce": reproduce(study.manifest),
+        "tasks": [part for task in tasks for part in task["parts"]],
+    }
+
+
+def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[str, Any]:
+    """Counts, and one part per algorithm."""
+    own = metrics.filter(pl.col("run").is_in(runs["run"].to_list()))
+    finals = final_values(runs, own, options).frame
+    findings = _answers(runs, own, finals, options)
+    parts = []
+    for found, plain in zip(findings.tasks, findings.to_dict()["tasks"], strict=True):
+        rows = finals.filter(pl.col("algorithm") == found.algorithm)
+        part = {key: _shown(plain[key]) for key in SHOWN}
+        part["notes"] = [*findings.notes, *found.notes]
+        parts.append(part | _series(found, rows, own))
+    return {"counts": vars(findings.runs), "parts": parts}
+
+
+def _answers(runs: pl.DataFrame, metrics: pl.DataFrame, finals: pl.DataFrame, options: Options) -> Findings:
+    """The analysis at every limit that the page answers: plain ones, those trained at, those recommended."""
+    task = str(runs["task"][0])
+    trained = finals.filter(IS_COMPARISON)["limit"].unique().to_list()
+    means = finals.filter(IS_SWEEP).group_by("algorithm", "lambda").agg(pl.col("cost").mean())["cost"]
+    wanted = {*options.limits, *trained, *comparison_limits(task), *published_recommendations().get(task, ())}
+    wanted |= set(ladder(float(means.max() or 0)))  # pyright: ignore[reportArgumentType]
+    findings = analyze(runs, metrics, replace(options, limits=tuple(sorted(wanted))))
+    missing = {advice.limit for part in findings.tasks for advice in part.recommended} - wanted
+    return _joined(findings, analyze(runs, metrics, replace(options, limits=tuple(missing)))) if missing else findings
+
+
+def _joined(findings: Findings, more: Findings) -> Findings:
+    """Findings with the limits of both."""
+    limits = [
+        sorted((*a.limits, *b.limits), key=lambda found: found.limit)
+        for a, b in zip(findings.tasks, more.tasks, strict=True)
+    ]
+    tasks = (replace(part, limits=tuple(own)) for part, own in zip(findings.tasks, limits, strict=True))
+    return replace(findings, tasks=tuple(tasks))
+
+
+def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) -> dict[str, Any]:
+    """Runs and curves of each group of the sweep, then of each cell of the comparison, in their order."""
+    names = finals["run"].to_list()
+    place = {name: i for i, name in enumerate(names)}
+    steps, values = binned(names, metrics)
+    axes: list[list[float | None]] = []
+    series = []
+    for rule, lam, limit, rows in _members(found, finals):
+        at = [place[name] for name in rows["run"]]
+        axis = _axis(steps[at])
+        if axis not in axes:
+            axes.append(axis)
+        curves = {name: pack(values[at, :, i]) for i, name in enumerate(QUANTITIES)}
+        runs = list(rows.select("run", "seed", "return", "cost").iter_rows())
+        own = {"rule": rule, "lambda": lam, "limit": limit, "axis": axes.index(axis), "runs": runs, "curves": curves}
+        series.append(_shown(own))
+    return {"series": series, "axes": _shown(axes)}
+
+
+def _members(
+    found: TaskFindings, finals: pl.DataFrame
+) -> Iterator[tuple[str, float | None, float | None, pl.DataFrame]]:
+    """Rule, lambda, limit and runs of each group and cell."""
+    swept, compared = finals.filter(IS_SWEEP), finals.filter(IS_COMPARISON)
+    for group in found.groups:
+        yield "fixed", group.lambda_, None, swept.filter(pl.col("lambda") == group.lambda_)
+    for cell in found.comparison:
+        rows = compared.filter((pl.col("rule") == cell.rule) & (pl.col("limit") == cell.limit))
+        yield cell.rule, cell.lambda_, cell.limit, rows
+
+
+def _axis(steps: np.ndarray) -> list[float | None]:
+    """Env steps of each bin, from those runs [runs, bins] that reached it."""
+    reached = np.isfinite(steps)
+    highest = np.where(reached, steps, -np.inf).max(0)
+    return [float(step) if np.isfinite(step) else None for step in highest]
+
+
+def _shown(value: Any) -> Any:
+    """Plain values with six digits, whole numbers without a point: half the size, and more than a page shows."""
+    if isinstance(value, dict):
+        return {key: _shown(item) for key, item in value.items() if key not in NOT_SHOWN}
+    if isinstance(value, list | tuple):
+        return [_shown(item) for item in value]
+    if isinstance(value, float):
+        short = float(f"{value:.6g}")
+        return int(short) if short.is_integer() and abs(short) < 1e15 else short
+    return value

@@ -1,0 +1,39 @@
+"""The answers at the study's own limits as HTML tables, for readers without JavaScript."""
+
+import html
+from typing import Any
+
+HEAD = ("limit", "lambda*", "expected return", "regime", "seeds violating", "train at")
+
+
+def plain_tables(data: dict[str, Any]) -> str:
+    """One table per task and algorithm; empty for tasks that were neither compared nor swept."""
+    return "".join(_table(task) for task in data["tasks"] if task["limits"])
+
+
+def _table(task: dict[str, Any]) -> str:
+    wanted = {cell["limit"] for cell in task["comparison"]} | {advice["limit"] for advice in task["recommended"]}
+    rows = [finding for finding in task["limits"] if finding["limit"] in wanted or not wanted]
+    head = "".join(f"<th>{name}</th>" for name in HEAD)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in _cells(row))}</tr>" for row in rows)
+    title = html.escape(f"{task['task']}, {task['algorithm']}")
+    return f"<h2>{title}</h2><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cells(finding: dict[str, Any]) -> list[str]:
+    fixed = next((margin for margin in finding["margins"] if margin["rule"] == "fixed"), None)
+    return [
+        f"{finding['limit']:g}",
+        _text(finding["lambda"]),
+        _text(finding["return"]),
+        finding["regime"] or "-",
+        _text(finding["violation_share"], "{:.0%}"),
+        _text(fixed["training_limit"]) if fixed else "-",
+    ]
+
+
+def _text(found: dict[str, Any], form: str = "{:.4g}") -> str:
+    if found["value"] is None:
+        return "-"
+    ends = ["…" if end is None else form.format(end) for end in (found["lo"], found["hi"])]
+    return form.format(found["value"]) + ("" if ends == ["…", "…"] else f" [{', '.join(ends)}]")
