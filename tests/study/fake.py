@@ -47,6 +47,9 @@ class FakeProgram:
     def reason(self, code):
         return "the loss is not finite"
 
+    def snapshot(self, state):
+        return {name: value.copy() for name, value in state.items()}
+
     def save(self, path, state, facts):
         from saddle import checkpoint
 

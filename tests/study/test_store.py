@@ -107,8 +107,10 @@ def test_a_newer_schema_and_a_stranger_are_refused(tmp_path):
 
 def test_a_study_is_created_whole_or_not_at_all(tmp_path):
     make(tmp_path / "s", {"u": ["a"]})
-    with pytest.raises(SaddleError, match="exists and is not empty"):
+    with pytest.raises(SaddleError, match="holds a study already"):
         make(tmp_path / "s", {"u": ["b"]})
+    with pytest.raises(SaddleError, match="exists and is not empty"):
+        make(tmp_path, {"u": ["b"]})
     with pytest.raises(ZeroDivisionError):
         writer.create(tmp_path / "t", {}, lambda folder: 1 / 0)  # type: ignore[arg-type]
     assert [p.name for p in tmp_path.iterdir()] == ["s"]

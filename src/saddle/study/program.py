@@ -34,8 +34,12 @@ class UnitProgram(Protocol):
         """What a member's `failed` code means."""
         ...
 
+    def snapshot(self, state: Any) -> Any:
+        """A copy that later epochs do not touch, in the machine's memory."""
+        ...
+
     def save(self, path: Path, state: Any, facts: dict[str, Any]) -> None:
-        """Write a checkpoint, atomically."""
+        """Write a checkpoint of a snapshot, atomically. Called in a thread, while epochs run."""
         ...
 
     def load(self, path: Path) -> tuple[Any, dict[str, Any]]:
@@ -83,8 +87,18 @@ class PopulationProgram:
 
         return REASONS.get(code, f"reason {code}")
 
+    def snapshot(self, state: Any) -> Any:
+        """A copy as NumPy arrays; keys as their numbers, which is how checkpoints hold them."""
+        import jax
+
+        def copied(leaf: Any) -> np.ndarray:
+            is_key = jax.dtypes.issubdtype(getattr(leaf, "dtype", None), jax.dtypes.prng_key)
+            return np.array(jax.random.key_data(leaf) if is_key else leaf)
+
+        return jax.tree.map(copied, state)
+
     def save(self, path: Path, state: Any, facts: dict[str, Any]) -> None:
-        """Write a checkpoint, atomically."""
+        """Write a checkpoint of a snapshot, atomically."""
         from saddle import checkpoint
 
         checkpoint.save(path, state, facts)

@@ -22,6 +22,7 @@ from saddle.study.claims import Claim
 from saddle.study.columns import metrics_frame
 from saddle.study.plan import Chunking
 from saddle.study.program import Factory, UnitProgram, load_checkpoint
+from saddle.study.saver import Saver
 from saddle.study.store import Study
 from saddle.study.writer import member_rows, write_chunk, write_runs
 
@@ -83,19 +84,24 @@ class UnitRun:
             self.listener.say(warning)
         failed: dict[str, str] = facts.get("failed", {})
         self._mark("running", failed)
-        state = self._epochs(program, state, failed, stop)
+        saver = Saver(program, self.checkpoint)
+        try:
+            state = self._epochs(program, state, failed, stop, saver)
+        finally:
+            saver.join()  # the claim must outlive the writing
+        saver.wait()
         if program.epoch_of(state) < program.epochs:
             self._progress("stopped", program.epoch_of(state), program.epochs)
             return False
         self._finish(program, state, failed)
         return True
 
-    def _epochs(self, program: UnitProgram, state: Any, failed: dict[str, str], stop: Stop) -> Any:
+    def _epochs(self, program: UnitProgram, state: Any, failed: dict[str, str], stop: Stop, saver: Saver) -> Any:
         """To the end, or until it is time to stop; saved either way."""
         epoch = program.epoch_of(state)
         chunk = Chunk(epoch, time.monotonic(), [])
         self._progress("running", epoch, program.epochs)
-        while epoch < program.epochs and not stop.before(self._epoch_seconds + self._save_seconds):
+        while epoch < program.epochs and not stop.before(self._epoch_seconds + self._save_seconds + saver.seconds):
             began = time.monotonic()
             state, metrics = program.epoch(state)
             self._time(time.monotonic() - began)
@@ -103,11 +109,11 @@ class UnitRun:
             self._note_failures(program, metrics, epoch, failed)
             chunk.rows.append(self._with_steps(metrics, epoch))
             self.listener.epoch(self.name, epoch, program.epochs, self.frame.height, self._epoch_seconds)
-            if self._due(chunk):
-                self._save(program, state, chunk, failed)
+            if self._due(chunk) and not saver.busy:
+                self._save(program, state, chunk, failed, saver)
                 chunk = Chunk(epoch, time.monotonic(), [])
         if chunk.rows:
-            self._save(program, state, chunk, failed)
+            self._save(program, state, chunk, failed, saver)
         return state
 
     def _time(self, seconds: float) -> None:
@@ -122,7 +128,8 @@ class UnitRun:
         often = len(chunk.rows) >= self.chunking.epochs or now - chunk.began >= self.chunking.seconds
         return often and self._saving + self._save_seconds <= self.chunking.share * (now - self._began)
 
-    def _save(self, program: UnitProgram, state: Any, chunk: Chunk, failed: dict[str, str]) -> None:
+    def _save(self, program: UnitProgram, state: Any, chunk: Chunk, failed: dict[str, str], saver: Saver) -> None:
+        """Metrics first, then the checkpoint that covers them. The time counted is what epochs wait for."""
         began = time.monotonic()
         self._spent += began - chunk.began
         epoch = chunk.start + len(chunk.rows)
@@ -130,21 +137,12 @@ class UnitRun:
         self.claim.check()
         write_chunk(self.study.path, self.name, chunk.start, epoch, frame)
         if epoch < program.epochs or self.chunking.keep:  # a unit that is through needs none
-            self._save_checkpoint(program, state, {"unit": self.name, "epoch": epoch, "failed": failed})
+            saver.start(state, {"unit": self.name, "epoch": epoch, "failed": dict(failed)})
         if len(failed) > self._marked:
             self._mark("running", failed)
         self._progress("running", epoch, program.epochs)
         self._save_seconds = time.monotonic() - began
         self._saving += self._save_seconds
-
-    def _save_checkpoint(self, program: UnitProgram, state: Any, facts: dict[str, Any]) -> None:
-        try:
-            self.checkpoint.parent.mkdir(exist_ok=True)
-            program.save(self.checkpoint, state, facts)
-        except OSError as error:
-            raise store_error(self.checkpoint, error) from None
-        except SaddleError as error:
-            raise StoreError(str(error)) from None
 
     def _finish(self, program: UnitProgram, state: Any, failed: dict[str, str]) -> None:
         self.claim.check()
@@ -155,6 +153,8 @@ class UnitRun:
                     program.export(state, i, self.study.policy_folder(run))
         except OSError as error:
             raise store_error(self.study.path / "policies", error) from None
+        except SaddleError as error:
+            raise StoreError(str(error)) from None
         self._mark("done", failed)
         self._progress("done", program.epochs, program.epochs)
         if not self.chunking.keep:
