@@ -10,6 +10,8 @@ function drawProfile(state) {
   }
   const log = state.data.options.scale === "log";
   const inside = range(task.groups.length).filter((i) => !log || task.groups[i].lambda > 0);
+  const [first, last] = [task.profile.lambda[0], task.profile.lambda.at(-1)];
+  const domain = log ? [first / (last / first) ** 0.015, last * (last / first) ** 0.015] : span([first, last], { room: 0.015 });
   const total = chartHeight(host);
   const parts = [["return", "return", Math.round(total * 0.46)], ["cost", "cost", total - Math.round(total * 0.46)]];
   const panels = parts.map(([name, title, height], i) => {
@@ -17,7 +19,7 @@ function drawProfile(state) {
     const chart = axes(host, {
       height,
       quietX: i === 0,
-      x: { domain: [task.profile.lambda[0], task.profile.lambda.at(-1)], log, title: "λ" },
+      x: { domain, log, title: "λ" },
       y: { domain: span([...means, ...known(curve.lo), ...known(curve.hi), ...curve.value], { zero: name === "cost" }), title, colour: `var(--${name})` },
       label: `Smoothed ${name} against lambda on ${task.task}`,
     });

@@ -9,18 +9,18 @@ const withInterval = (estimate, text = plain) => {
 const COLUMNS = [
   { head: "limit", key: (cell) => cell.limit, show: (cell) => [plain(cell.limit)] },
   { head: "rule", words: true, key: (cell) => ruleName(cell.rule), show: (cell) => [ruleName(cell.rule)] },
-  { head: "λ", key: (cell) => cell.lambda, show: (cell) => [plain(cell.lambda)] },
-  { head: "seeds", key: (cell) => cell.seeds, show: (cell) => [String(cell.seeds)] },
-  { head: "return", key: (cell) => cell.return.value, show: (cell) => withInterval(cell.return) },
-  { head: "cost", key: (cell) => cell.cost.value, show: (cell) => withInterval(cell.cost) },
-  { head: "seeds violating", key: (cell) => cell.violation.share, show: (cell) => [percent(cell.violation.share)] },
-  { head: "gap to frontier", key: (cell) => cell.gap.value, show: (cell) => withInterval(cell.gap) },
   {
     head: "mark",
     words: true,
     key: (cell) => (cell.best ? 0 : cell.violated ? 2 : 1),
     show: (cell) => (cell.best ? [make("b", { class: "best", text: "✓ best" })] : cell.violated ? [make("b", { class: "violated", text: "✕ violated" })] : []),
   },
+  { head: "return", key: (cell) => cell.return.value, show: (cell) => withInterval(cell.return) },
+  { head: "cost", key: (cell) => cell.cost.value, show: (cell) => withInterval(cell.cost) },
+  { head: "seeds violating", key: (cell) => cell.violation.share, show: (cell) => [percent(cell.violation.share)] },
+  { head: "gap to frontier", key: (cell) => cell.gap.value, show: (cell) => withInterval(cell.gap) },
+  { head: "λ", key: (cell) => cell.lambda, show: (cell) => [plain(cell.lambda)] },
+  { head: "seeds", key: (cell) => cell.seeds, show: (cell) => [String(cell.seeds)] },
 ];
 
 // What is not known goes last, either way.
@@ -106,11 +106,12 @@ function noteList(state) {
 
 function settings(data) {
   const { study, options, reproduce, counts } = data;
-  const text = (value) => (value && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name} ${Array.isArray(one) ? one.join(", ") : one}`).join(" · ") : String(value ?? "not recorded"));
+  const entry = ([name, value]) => (Array.isArray(value) && !value.length ? [] : [`${name} ${[value].flat().join(", ")}`]);
+  const text = (value) => (value && typeof value === "object" ? Object.entries(value).flatMap(entry).join(" · ") : String(value ?? "not recorded"));
   const facts = {
     study: `${study.name}, begun ${study.created ?? "at a time that is not recorded"}`,
     runs: `${counts.used} of ${counts.total} count`,
-    Saddle: `${study.saddle ?? "?"}${study.git ? `, commit ${study.git}` : ""}`,
+    Saddle: `${study.saddle ?? "?"}${study.git ? `, commit ${study.git.replace(/^([0-9a-f]{12})[0-9a-f]*/, "$1")}` : ""}`,
     versions: text(study.versions),
     machine: text(study.hardware),
     precision: text(study.precision),
