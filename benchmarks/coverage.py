@@ -17,7 +17,7 @@ from collections import defaultdict
 import numpy as np
 
 from saddle.analysis import Options, analyze
-from saddle.analysis.findings import Estimate, TaskFindings
+from saddle.analysis.findings import Estimate, LimitFinding, TaskFindings
 from saddle.analysis.simulate import TRUTHS, Truth, simulate
 
 LOW, HIGH = 0.90, 0.99
@@ -28,13 +28,21 @@ def holds(found: Estimate, truth: float) -> bool:
     return (found.lo is None or found.lo <= truth) and (found.hi is None or truth <= found.hi)
 
 
+def holds_star(found: LimitFinding, truth: float) -> bool:
+    """The same for lambda*, of which a limit outside the profile may leave only a bound, or say 'beyond the sweep'."""
+    bound = {
+        "reached": True,
+        "always below": found.lambda_.hi is not None,
+        "always above": found.lambda_.lo is not None,
+    }
+    return bound[found.status or "reached"] and holds(found.lambda_, truth)
+
+
 def check(truth: Truth, found: TaskFindings, tally: dict[str, list[bool]]) -> None:
     assert found.frontier and found.profile
     for limit in found.limits:
         best = float(truth.gain(np.array(limit.limit)))
-        tally[f"lambda* at {limit.limit:g}"].append(
-            limit.status == "reached" and holds(limit.lambda_, truth.lambda_star(limit.limit))
-        )
+        tally[f"lambda* at {limit.limit:g}"].append(holds_star(limit, truth.lambda_star(limit.limit)))
         tally[f"return at lambda* of {limit.limit:g}"].append(holds(limit.return_, best))
         lo, hi = (
             float(np.interp(limit.limit, found.frontier.grid, np.array(end, float)))

@@ -12,7 +12,7 @@ from saddle.analysis.published import table
 from saddle.analysis.simulate import BEND, LINE, STEPS, TRUTHS, Truth, simulate
 
 QUIET = [
-    Truth(truth.task, truth.cost, truth.gain, truth.limits, cost_noise=0.02, return_noise=0.01) for truth in TRUTHS
+    Truth(truth.task, truth.cost, truth.gain, truth.limits, cost_noise=0.004, return_noise=0.005) for truth in TRUTHS
 ]
 
 

@@ -1,0 +1,60 @@
+"""The verbs, on a study directory as the store reads it."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import saddle
+from saddle.analysis.simulate import LINE, Truth, simulate
+from saddle.cli import main
+
+GOAL = Truth("SafetyPointGoal1-v0", LINE.cost, LINE.gain, (30.0, 25.0))
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """`saddle.open_study` gives a simulated study; the verbs use its tables alone."""
+    runs, metrics = simulate([GOAL], np.random.default_rng(0), seeds=3)
+    study = SimpleNamespace(runs=runs, metrics=metrics, scan_metrics=metrics.lazy, manifest={})
+    paths = []
+    monkeypatch.setattr(saddle, "open_study", lambda path: paths.append(str(path)) or study, raising=False)
+    return paths
+
+
+def test_analyze_prints_json_with_the_wanted_limits(opened, capsys):
+    assert main(["analyze", "a-study", "--limit", "35", "45", "--limit", "1", "--json"]) == 0
+    (part,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert [limit["limit"] for limit in part["limits"]] == [1.0, 35.0, 45.0]
+    assert opened == ["a-study"]
+
+
+def test_analyze_prints_words(opened, capsys):
+    assert main(["analyze", "a-study", "--limit", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "SafetyPointGoal1-v0" in out and "not reachable" in out and "recommended limit" in out
+
+
+def test_a_limit_below_zero_is_refused(opened, capsys):
+    assert main(["analyze", "a-study", "--limit", "-1"]) == 2
+    assert "limits are finite and 0 or more" in capsys.readouterr().err
+
+
+def test_compare_paper_finds_the_cells_in_common(opened, capsys):
+    assert main(["compare-paper", "a-study", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {(cell["limit"], cell["rule"]) for cell in found["cells"]} == {
+        (25.0, rule) for rule in ("fixed", "ga", "pid")
+    }
+    assert "3 of the 48 published cells are in this study." in found["notes"]
+    assert main(["compare-paper", "a-study"]) == 0
+    assert "published" in capsys.readouterr().out
+
+
+def test_figures_writes_files(opened, capsys, tmp_path, monkeypatch):
+    from saddle.report import write
+
+    monkeypatch.setattr(write, "drawings", lambda findings, curves: iter(()))  # drawing is tested beside the figures
+    assert main(["figures", "a-study", "--out", str(tmp_path)]) == 0
+    assert "files in" in capsys.readouterr().out and (tmp_path / "comparison.tex").is_file()
