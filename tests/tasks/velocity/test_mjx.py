@@ -143,30 +143,38 @@ def test_mistakes_are_named(monkeypatch):
 
 
 def test_reference_rows_and_worlds_that_end():
-    """Ant through auto-reset, in one batch: the reference's rows with contact; then a world that goes on, one that has
-    fallen, one at its last step and one that broke down."""
+    """Ant through auto-reset, in one batch: some of the reference's rows with contact; then a world that goes on, one
+    that is too high and one at its last step."""
     task: Any = make(ANT, engine="mjx-jax")
     rows = load(GOLDEN, (ANT,))[0]
-    touching = rows["ncon"] > 0
+    touching = np.flatnonzero(rows["ncon"] > 0)[::4]
     rows = dataclasses.replace(rows, arrays={k: a if k == "ep_seed" else a[touching] for k, a in rows.arrays.items()})
-    fresh = jax.vmap(task.reset)(jax.random.split(jax.random.key(1), 4))
-    changed = {"qpos": fresh.qpos.at[1, 2].set(0.1), "qvel": fresh.qvel.at[3].set(jnp.nan)}
-    fresh = dataclasses.replace(fresh, **changed, steps=jnp.array([5, 5, 999, 5], jnp.int32))
+    fresh = jax.vmap(task.reset)(jax.random.split(jax.random.key(1), 3))
+    fresh = dataclasses.replace(fresh, qpos=fresh.qpos.at[1, 2].set(1.5), steps=jnp.array([5, 5, 999], jnp.int32))
     state = jax.tree.map(lambda *parts: jnp.concatenate(parts), velocity._inject(rows, task, jnp.float32), fresh)
-    actions = jnp.concatenate([jnp.asarray(rows["action"]), jnp.zeros((4, 8))])
+    actions = jnp.concatenate([jnp.asarray(rows["action"]), jnp.zeros((3, 8))])
     program = jax.jit(lambda s, a: autoreset.step(task, s, a)).lower(state, actions)
     now, ended = program.compile(compiler_options={"xla_backend_optimization_level": 0})(state, actions)
 
-    done = jax.tree.map(lambda leaf: np.asarray(leaf[:-4]), dataclasses.replace(ended, key=ended.steps))
+    done = jax.tree.map(lambda leaf: np.asarray(leaf[:-3]), dataclasses.replace(ended, key=ended.steps))
     motion = (done.qpos, done.qvel, done.velocity, done.obs, done.reward, done.cost[:, 0])
     report = velocity.report(rows, velocity.Outcome(*motion, done.terminated, done.truncated), "mjx-jax", "float32")
     assert report.passed, report.lines
     assert max(line.percentiles[-1] for line in report.lines if line.quantity == "qvel") < 0.01
 
-    assert ended.terminated[-4:].tolist() == [False, True, False, True]
-    assert ended.truncated[-4:].tolist() == [False, False, True, False]
-    assert ended.diverged[-4:].tolist() == [False, False, False, True] and not ended.diverged[:-4].any()
-    assert now.steps[-4:].tolist() == [6, 0, 0, 0] and ended.steps[-4:].tolist() == [6, 6, 1000, 6]
-    assert all(np.isfinite(array).all() for array in (now.obs, ended.obs, ended.reward, ended.cost))
-    np.testing.assert_array_equal(now.obs[-4], ended.obs[-4])
-    np.testing.assert_allclose(now.qpos[-3:, 2], 0.75, atol=0.1)
+    assert ended.terminated[-3:].tolist() == [False, True, False]
+    assert ended.truncated[-3:].tolist() == [False, False, True] and not ended.diverged.any()
+    assert now.steps[-3:].tolist() == [6, 0, 0] and ended.steps[-3:].tolist() == [6, 6, 1000]
+    np.testing.assert_array_equal(now.obs[-3], ended.obs[-3])
+    np.testing.assert_allclose(now.qpos[-2:, 2], 0.75, atol=0.1)
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e12])
+def test_a_world_that_diverges_ends(broken):
+    task: Any = make(CHEETAH, engine="mjx-jax")
+    state = task.reset(jax.random.key(0))
+    after = task.settle(dataclasses.replace(state, qvel=state.qvel.at[3].set(broken)), jnp.zeros(6))
+    assert after.diverged and after.terminated and task.info(after)["diverged"]
+    assert np.isfinite(after.obs).all() and (after.reward, after.cost[0]) == (0, 0)
+    sound = task.settle(state, jnp.zeros(6))
+    assert not sound.diverged and not sound.terminated
