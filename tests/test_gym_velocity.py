@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 import saddle.gym
 from saddle.draw import camera
@@ -54,6 +55,12 @@ def test_a_reference_row_through_the_environment(name):
             assert info["distance_from_origin"] == pytest.approx(np.hypot(*where[:2]))
             work = np.sum(np.square(rows["action"][row]))
             assert info["reward_ctrl"] == pytest.approx(-0.5 * work, abs=1e-5) and info["reward_survive"] == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*A Box observation space (minimum|maximum) value:UserWarning")
+@pytest.mark.parametrize("name", BODIES)
+def test_gymnasiums_checker_complains_of_nothing_but_the_references_unbounded_space(name):
+    check_env(gymnasium.make(f"saddle.gym:saddle/{name}").unwrapped)
 
 
 def test_seeds():
@@ -143,11 +150,9 @@ def test_without_gl_the_message_says_what_to_do(tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_played_is_said_first(tmp_path):
-    for options, words in (
-        ({"policy": "scripted"}, "no scripted policy"),
-        ({"policy": None, "lidar": True}, "no lidar"),
-    ):
-        with pytest.raises(SaddleError, match=words):
-            play(HOPPER, out=tmp_path / "x.png", **options)
+    with pytest.raises(SaddleError, match="no scripted policy"):
+        play(HOPPER, "scripted", tmp_path / "x.png")
+    with pytest.raises(SaddleError, match="no lidar"):
+        play(HOPPER, None, tmp_path / "x.png", lidar=True)
     with pytest.raises(SaddleError, match="too large"):
         Camera(BODIES[HOPPER], (camera.LARGEST[0] + 1, 10))

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,6 +151,7 @@ def test_the_command_knows_engines(capsys, tmp_path):
 )
 def test_foreign_files(tmp_path, name, value, words):
     arrays = dict(thinned(rows_of(ANT), np.arange(3)).arrays) | {name: value}
-    np.savez(tmp_path / f"{ANT}.npz", **{k: a for k, a in arrays.items() if a is not None})
+    kept: Any = {k: a for k, a in arrays.items() if a is not None}
+    np.savez(tmp_path / f"{ANT}.npz", **kept)
     with pytest.raises(SaddleError, match=words):
         recorded.load(tmp_path, (ANT,))

@@ -82,7 +82,7 @@ def run(tasks: tuple[str, ...] = (), worlds: int = 512, as_json: bool = False, e
         print(json.dumps({"settings": settings, "tasks": [dataclasses.asdict(r) for r in results]}, indent=2))
     elif any(isinstance(result, Result) and result.mujoco is None for result in results):
         _say("No ratios: MuJoCo is not installed (pip install mujoco).")
-    else:
+    elif any(hasattr(result, "ratio") for result in results):
         _say(f"Ratios are to MuJoCo {settings['mujoco']} on one core under random actions, in this run.")
 
 

@@ -108,7 +108,7 @@ def step_mjx(golden: Golden, engine: str, precision: Precision) -> Outcome:
 
 def errors(golden: Golden, body: Body, out: Outcome, dtype: Any) -> dict[str, np.ndarray]:
     """Error per row of every quantity: name -> [N]; infinite where our state is not finite."""
-    after = (golden[name].astype(dtype) for name in ("qpos2", "qvel2"))
+    qpos, qvel = (golden[name].astype(dtype) for name in ("qpos2", "qvel2"))
     speeds = np.stack([golden["x_velocity"], golden["y_velocity"]], axis=1)[:, : body.travels]
     worst = lambda ours, theirs: np.abs(ours - theirs).max(axis=1)
     found = {
@@ -116,7 +116,7 @@ def errors(golden: Golden, body: Body, out: Outcome, dtype: Any) -> dict[str, np
         "qvel": worst(out.qvel, golden["qvel2"]),
         "speed": worst(out.velocity, speeds),
         "observation": worst(out.obs, golden["obs2"]),
-        "observation formulas": worst(observe(body, *after, np).astype(np.float64), golden["obs2"])
+        "observation formulas": worst(observe(body, qpos, qvel, np).astype(np.float64), golden["obs2"])
         / np.maximum(1, np.abs(golden["obs2"]).max(axis=1)),
     }
     return {name: np.where(np.isnan(error), np.inf, error) for name, error in found.items()}

@@ -154,7 +154,8 @@ def test_reference_rows_and_worlds_that_end():
     state = jax.tree.map(lambda *parts: jnp.concatenate(parts), velocity._inject(rows, task, jnp.float32), fresh)
     actions = jnp.concatenate([jnp.asarray(rows["action"]), jnp.zeros((3, 8))])
     program = jax.jit(lambda s, a: autoreset.step(task, s, a)).lower(state, actions)
-    now, ended = program.compile(compiler_options={"xla_backend_optimization_level": 0})(state, actions)
+    options: Any = {"xla_backend_optimization_level": 0}
+    now, ended = program.compile(compiler_options=options)(state, actions)
 
     done = jax.tree.map(lambda leaf: np.asarray(leaf[:-3]), dataclasses.replace(ended, key=ended.steps))
     motion = (done.qpos, done.qvel, done.velocity, done.obs, done.reward, done.cost[:, 0])
