@@ -16,4 +16,5 @@ def study():
 @pytest.fixture(scope="session")
 def findings(study):
     """Their analysis, with few replicates."""
-    return analyze(*study, Options(replicates=300))
+    runs, metrics = study
+    return analyze(runs, metrics, Options(replicates=300))

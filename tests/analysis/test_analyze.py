@@ -97,7 +97,8 @@ def test_shares_of_violating_seeds_are_counted(findings, study):
 
 
 def test_limits_outside_the_profile_are_said_plainly(study):
-    found = analyze(*study, Options(limits=(0.5, 1e4), replicates=100))
+    runs, metrics = study
+    found = analyze(runs, metrics, Options(limits=(0.5, 1e4), replicates=100))
     for part in found.tasks:
         low, high = part.limits
         assert low.status == "always above" and "not reachable" in low.reason
@@ -116,11 +117,12 @@ def test_the_final_share_of_training_counts():
 
 
 def test_published_way_differs_in_smoothing_and_frontier(study):
-    found = analyze(*study, Options.published(replicates=100))
+    runs, metrics = study
+    found = analyze(runs, metrics, Options.published(replicates=100))
     assert found.options["scale"] == "linear" and found.options["frac"] == 0.5 and not found.options["correct"]
     frontier = found.tasks[0].frontier
     sweep = {group.lambda_ for group in found.tasks[0].groups}
-    assert frontier.construction == "published" and set(frontier.lambda_) <= sweep
+    assert frontier and frontier.construction == "published" and set(frontier.lambda_) <= sweep
 
 
 def test_json_is_plain_and_without_nan(findings):

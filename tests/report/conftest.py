@@ -22,7 +22,8 @@ def frames():
 @pytest.fixture(scope="session")
 def findings(frames):
     """What they show."""
-    return analyze(*frames, Options(replicates=150))
+    runs, metrics = frames
+    return analyze(runs, metrics, Options(replicates=150))
 
 
 @pytest.fixture(scope="session")

@@ -39,17 +39,17 @@ def test_figures_fit_a_column(findings, curves):
 def test_frontier_shows_groups_frontier_and_band(bend):
     axes = figures_sweep.frontier(bend).axes[0]
     dashed = next(line for line in axes.lines if line.get_label() == "frontier, 95 % band")
-    np.testing.assert_allclose(dashed.get_xdata(), bend.frontier.grid)
-    np.testing.assert_allclose(dashed.get_ydata(), bend.frontier.curve.value)
+    np.testing.assert_allclose(np.asarray(dashed.get_xdata()), bend.frontier.grid)
+    np.testing.assert_allclose(np.asarray(dashed.get_ydata()), bend.frontier.curve.value)
     assert dashed.get_linestyle() == "--"
-    points = max((c.get_offsets() for c in axes.collections), key=len)
+    points = max((np.asarray(c.get_offsets()) for c in axes.collections), key=lambda offsets: offsets.size)
     np.testing.assert_allclose(points[:, 0], [group.cost.value for group in bend.groups])
 
 
 def test_profile_marks_lambda_star_on_its_limit(bend):
     drawn = figures_sweep.profile(bend)
     right = drawn.axes[1]
-    marked = {(line.get_xdata()[0], line.get_ydata()[0]) for line in right.lines if line.get_marker() == "o"}
+    marked = {tuple(np.asarray(line.get_xydata())[0]) for line in right.lines if line.get_marker() == "o"}
     assert marked == {(limit.lambda_.value, limit.limit) for limit in bend.limits}
 
 
@@ -62,7 +62,7 @@ def test_zoom_projects_every_rule_onto_the_frontier(bend):
     drawn = figures_rules.zoom(bend)
     assert len(drawn.axes) == 2
     first = [cell for cell in bend.comparison if cell.limit == 10.0]
-    dotted = [line.get_ydata() for line in drawn.axes[0].lines if line.get_linestyle() == ":"]
+    dotted = [np.asarray(line.get_ydata()) for line in drawn.axes[0].lines if line.get_linestyle() == ":"]
     assert len(dotted) == len(first)
     for (top, foot), cell in zip(dotted, first, strict=True):
         assert top - foot == pytest.approx(cell.gap.value)

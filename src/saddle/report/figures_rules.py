@@ -23,16 +23,22 @@ def zoom(task: TaskFindings) -> Figure:
     for axes, limit in zip(panels, limits, strict=True):
         cells = [cell for cell in task.comparison if cell.limit == limit]
         _zoom_panel(axes, task, cells, limit, looks)
-    handles: dict[str, Any] = {}
-    for axes in panels:
-        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    if any(cell.best for cell in task.comparison):
-        look: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": style.INK, "linestyle": ""}
-        handles["best within $d$"] = Line2D([], [], marker="o", markersize=5, **look)
+    handles = _legend(task, looks)
     drawn.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, columnspacing=1.0)
     panels[0].set_title(style.short(task.task))
     panels[-1].set_xlabel("cost")
     return drawn
+
+
+def _legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
+    handles = {"frontier": Line2D([], [], color=style.FRONTIER, linestyle="--")} if task.frontier else {}
+    for rule in dict.fromkeys(cell.rule for cell in task.comparison):
+        colour, marker = looks[rule]
+        handles[style.rule_name(rule)] = Line2D([], [], color=colour, marker=marker, markersize=5, linewidth=0.8)
+    if any(cell.best for cell in task.comparison):
+        look: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": style.INK, "linestyle": ""}
+        handles["best within $d$"] = Line2D([], [], marker="o", markersize=5, **look)
+    return handles
 
 
 def _zoom_panel(axes: Axes, task: TaskFindings, cells: list[Cell], limit: float, looks: dict) -> None:
@@ -52,8 +58,7 @@ def _zoom_panel(axes: Axes, task: TaskFindings, cells: list[Cell], limit: float,
             axes.plot([x, x], [y, y - cell.gap.value], color=colour, linestyle=":", linewidth=1)
         look: dict[str, Any] = {"color": colour, "markersize": 5, "elinewidth": 0.8, "capsize": 1.5, "zorder": 5}
         edge = {"markeredgecolor": style.INK if cell.best else colour, "markeredgewidth": 1.1}
-        name = style.rule_name(cell.rule)
-        axes.errorbar(x, y, cell.return_sd, cell.cost_sd, fmt=marker, label=name, **look, **edge)
+        axes.errorbar(x, y, cell.return_sd, cell.cost_sd, fmt=marker, **look, **edge)
     axes.axvspan(limit, high * 2 + 1, color=style.COST, alpha=0.07, linewidth=0)
     axes.axvline(limit, color=style.COST, linestyle="--", linewidth=0.9)
     axes.text(limit, 1.0, f" $d$ = {limit:g}", transform=axes.get_xaxis_transform(), va="top", color=style.COST)
