@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test demo format clean
+.PHONY: help install browser test demo format clean
 
 help: ## Show these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
@@ -16,9 +16,14 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
 	touch $@
 
+browser: ## Install Chromium for the report's tests, if it is missing and this may
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || \
+		{ test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } || \
+		echo "no Chromium here, and it cannot be installed: the tests of the report are skipped"
+
 # The checker would otherwise ask the network whether a newer one exists.
 test: export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
-test: $(STAMP) ## Lint, check the format and the types, run the tests
+test: $(STAMP) browser ## Lint, check the format and the types, run the tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright

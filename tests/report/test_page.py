@@ -178,6 +178,19 @@ def test_a_chosen_point_shows_its_training(opened):
     assert page.locator("#training-lambda path.line").count() == 3
 
 
+def test_near_the_limit_the_frontier_is_drawn_larger(opened):
+    page = opened()
+    place = lambda: page.locator("#frontier .limit-line").bounding_box()["x"]
+    page.locator("#limit-number").fill("10")
+    page.locator("#limit-number").press("Enter")
+    before = place()
+    page.locator("#near").check()
+    middle = place()
+    assert middle > before + 100
+    page.locator("#limit").press("ArrowRight")
+    assert place() == pytest.approx(middle, abs=1)  # the window follows the limit
+
+
 def test_the_comparison_is_that_of_analyze_and_sorts(opened, study, capsys):
     page = opened()
     cells = analyzed(study, capsys, [10])["tasks"][0]["comparison"]
@@ -218,6 +231,7 @@ def test_it_fits_the_screen_in_light_and_dark(opened, width):
         assert len(colours) > 100  # text, lines and a ramp of lambdas; a blank page has one or two
         count, paper = max(colours)
         assert count < 0.97 * image.width * image.height
+        assert isinstance(paper, tuple)
         tones[scheme] = sum(paper)
     assert tones["light"] > 600 and tones["dark"] < 150
     page.locator("#theme").click()

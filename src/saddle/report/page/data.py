@@ -70,7 +70,7 @@ def _answers(runs: pl.DataFrame, metrics: pl.DataFrame, finals: pl.DataFrame, op
     trained = finals.filter(IS_COMPARISON)["limit"].unique().to_list()
     means = finals.filter(IS_SWEEP).group_by("algorithm", "lambda").agg(pl.col("cost").mean())["cost"]
     wanted = {*options.limits, *trained, *comparison_limits(task), *published_recommendations().get(task, ())}
-    wanted |= set(ladder(float(means.max() or 0)))  # pyright: ignore[reportArgumentType]
+    wanted |= set(ladder(float(means.to_numpy().max()))) if len(means) > 1 else set()
     findings = analyze(runs, metrics, replace(options, limits=tuple(sorted(wanted))))
     missing = {advice.limit for part in findings.tasks for advice in part.recommended} - wanted
     return _joined(findings, analyze(runs, metrics, replace(options, limits=tuple(missing)))) if missing else findings

@@ -5,6 +5,7 @@ const REGIME_WORDS = {
   unrestrictive: "a tighter limit takes little return",
   even: "not told apart from the average slope",
 };
+const END_WORDS = { "always below": "at the smallest λ", "always above": "at the largest λ" };
 
 function card(id, title, estimate, text, more) {
   const value = typeof estimate === "string" ? estimate : text(estimate.value);
@@ -18,15 +19,16 @@ function showAnswers(state) {
   $("#answers").hidden = !finding;
   if (!finding) return;
   const fixed = finding.margins.find((margin) => margin.rule === "fixed");
-  const others = finding.margins.filter((margin) => margin.rule !== "fixed").map((margin) => `${ruleName(margin.rule)}: ${plain(margin.training_limit.value)} ${interval(margin.training_limit)}`);
+  const others = finding.margins.filter((margin) => margin.rule !== "fixed" && margin.training_limit.value !== null);
+  const named = others.length > 3 ? ["other rules: see the table"] : others.map((margin) => `${ruleName(margin.rule)} ${plain(margin.training_limit.value)} ${interval(margin.training_limit)}`);
   const wanted = percent(data.options.satisfied_share);
   $("#sentence").textContent = sentence(finding, fixed, wanted);
   $("#cards").replaceChildren(
     card("lambda-star", "λ* at this limit", finding.lambda, plain, finding.status === "reached" ? "" : finding.status ?? "no sweep"),
     card("regime", "regime", finding.regime ?? "–", plain, REGIME_WORDS[finding.regime] ?? "cannot be told"),
-    card("expected-return", "expected return", finding.return, plain, finding.status === "always below" ? "at the smallest λ" : ""),
-    card("violation-share", "seeds that violate at λ*", finding.violation_share, percent, ""),
-    card("training-limit", `train at, for ${wanted} of seeds within`, fixed?.training_limit ?? nothing, plain, [fixed?.lambda?.value ? `λ ${plain(fixed.lambda.value)}` : "", ...others].filter(Boolean).join(" · ")),
+    card("expected-return", "expected return", finding.return, plain, finding.status === "always below" ? END_WORDS[finding.status] : ""),
+    card("violation-share", "seeds that violate there", finding.violation_share, percent, END_WORDS[finding.status] ?? ""),
+    card("training-limit", `train at, for ${wanted} of seeds within`, fixed?.training_limit ?? nothing, plain, [fixed?.lambda?.value ? `fixed λ ${plain(fixed.lambda.value)}` : "", ...named].filter(Boolean).join(" · ")),
   );
 }
 

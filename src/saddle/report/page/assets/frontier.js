@@ -5,16 +5,12 @@ function drawFrontier(state) {
   host.replaceChildren();
   const swept = task.groups, cells = task.comparison;
   if (!swept.length && !cells.length) return null;
-  const all = [...swept, ...(swept.length ? [] : cells)];
-  const low = (one, name) => one[name].value - (one[`${name}_sd`] ?? 0), high = (one, name) => one[name].value + (one[`${name}_sd`] ?? 0);
-  const limits = swept.length ? [] : cells.map((cell) => cell.limit);
-  const costs = all.flatMap((one) => [Math.max(low(one, "cost"), 0), high(one, "cost")]).concat(limits);
   const curve = task.frontier?.curve;
-  const returns = all.flatMap((one) => [low(one, "return"), high(one, "return")]).concat(curve ? known(curve.value) : []);
+  const window = frontierWindow(state, curve);
   const chart = axes(host, {
     height: chartHeight(host),
-    x: { domain: span(costs, { zero: true }), title: "cost of an episode" },
-    y: { domain: span(returns), title: "return of an episode" },
+    x: { domain: window.cost, title: "cost of an episode" },
+    y: { domain: window.return, title: "return of an episode" },
     label: `Return against cost on ${task.task}: ${swept.length} fixed lambdas and the frontier`,
   });
   chart.limit = draw("g");
@@ -30,6 +26,20 @@ function drawFrontier(state) {
   chart.places = swept.map((group) => [chart.x(group.cost.value), chart.y(group.return.value)]);
   frontierLegend(state);
   return chart;
+}
+
+// Costs and returns to show: everything, or what lies near the limit.
+function frontierWindow(state, curve) {
+  const { task, finding } = state;
+  const ends = (one, name) => [-1, 1].map((side) => one[name].value + side * (one[`${name}_sd`] ?? 0));
+  const near = state.near && finding && finding.limit > 0 ? [0, 2 * finding.limit] : null;
+  const inside = (cost) => !near || cost <= near[1];
+  const swept = task.groups.length > 0;
+  const all = [...task.groups, ...task.comparison.filter((cell) => !swept || cell.limit === finding?.limit)].filter((one) => inside(one.cost.value));
+  const costs = all.flatMap((one) => ends(one, "cost").map((cost) => Math.max(cost, 0))).concat(finding && !swept ? [finding.limit] : []);
+  const onCurve = curve ? known(curve.value.filter((_, i) => inside(task.frontier.grid[i]))) : [];
+  const returns = all.flatMap((one) => ends(one, "return")).concat(onCurve);
+  return { cost: near ?? span(costs, { zero: true }), return: span(returns.length ? returns : [0, 1]) };
 }
 
 function chartHeight(host) {
@@ -51,7 +61,7 @@ function regimeStrip(chart, task) {
   for (const regime of task.regimes) {
     const [from, to] = [chart.x(regime.cost_from), chart.x(regime.cost_to)];
     const look = `fill:var(--${regime.kind})`;
-    chart.svg.append(draw("rect", { x: from, y: chart.floor - 6, width: Math.max(to - from, 1), height: 6, style: look }));
+    chart.back.append(draw("rect", { x: from, y: chart.floor - 6, width: Math.max(to - from, 1), height: 6, style: look }));
   }
 }
 

@@ -1,7 +1,7 @@
 // State, and what follows from a change of it: task, limit, chosen series, series under the pointer.
 
 const data = JSON.parse($("#data").textContent);
-const state = { data, task: null, finding: null, chosen: [], hover: null, sort: { column: 0, down: false } };
+const state = { data, task: null, finding: null, chosen: [], hover: null, near: false, sort: { column: 0, down: false } };
 
 function showTask(index) {
   state.task = data.tasks[index];
@@ -20,13 +20,18 @@ function showTask(index) {
 // Charts depend on the width of the page; everything that they show is in the state.
 function drawAll() {
   $("#snap").textContent = "";
-  state.frontier = drawFrontier(state);
+  redrawFrontier();
   state.profile = drawProfile(state);
-  for (const [host, charts] of [["frontier", state.frontier ? [state.frontier] : []], ["profile", state.profile ?? []]]) listen(host, charts);
+  listen("profile", state.profile ?? []);
   pairsTable(state);
   regimeList(state);
   showLimit();
   choose(state.chosen);
+}
+
+function redrawFrontier() {
+  state.frontier = drawFrontier(state);
+  listen("frontier", state.frontier ? [state.frontier] : []);
 }
 
 function nearestLimit(limit) {
@@ -50,6 +55,7 @@ function showLimit() {
   }
   for (const chip of $("#chips").children) chip.setAttribute("aria-pressed", Number(chip.dataset.limit) === finding?.limit);
   showAnswers(state);
+  if (state.near) redrawFrontier();
   moveFrontier(state);
   moveProfile(state);
   comparisonTable(state, chooseCell);
@@ -188,13 +194,19 @@ function start() {
   theme();
   const several = new Set(data.tasks.map((task) => task.algorithm)).size > 1;
   $("#task").append(...data.tasks.map((task, i) => make("option", { value: i, text: several ? `${task.task} · ${task.algorithm}` : task.task })));
-  const { used, total } = data.counts;
-  $("#summary").textContent = `${used} of ${total} runs count · ${$("#task").options.length} ${several ? "tasks and algorithms" : "tasks"} · begun ${(data.study.created ?? "").slice(0, 10)} · Saddle ${data.study.saddle ?? ""}`;
+  const { used, total } = data.counts, count = data.tasks.length;
+  const parts = [`${used} of ${total} runs count`, `${count} ${several ? "pairs of task and algorithm" : count > 1 ? "tasks" : "task"}`];
+  $("#summary").textContent = [...parts, `begun ${(data.study.created ?? "").slice(0, 10)}`, `Saddle ${data.study.saddle ?? ""}`].join(" · ");
   settings(data);
   $("#app").hidden = false;
   $("#task").addEventListener("change", (event) => showTask(Number(event.target.value)));
   $("#limit").addEventListener("input", (event) => setLimit(Number(event.target.value)));
   $("#limit-number").addEventListener("change", typedLimit);
+  $("#near").addEventListener("change", (event) => {
+    state.near = event.target.checked;
+    redrawFrontier();
+    showLimit();
+  });
   $("#series").addEventListener("change", (event) => choose(event.target.value.split(",").map(Number)));
   window.addEventListener("scroll", hideTip, { passive: true });
   showTask(0);

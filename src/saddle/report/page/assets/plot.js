@@ -35,7 +35,7 @@ function scale(domain, [from, to], log = false) {
 function span(values, { room = 0.04, zero = false } = {}) {
   let [low, high] = [Math.min(...values), Math.max(...values)];
   if (zero) low = Math.min(low, 0);
-  if (!(high > low)) [low, high] = [low - 0.5, high + 0.5];
+  if (!(high > low)) [low, high] = zero && low === 0 ? [0, 1] : [low - 0.5, high + 0.5];
   const pad = room * (high - low);
   return [zero && low === 0 ? 0 : low - pad, high + pad];
 }
@@ -48,7 +48,7 @@ function axes(host, { height, x, y, label, quietX = false }) {
   const toX = scale(x.domain, [LEFT, width - RIGHT], x.log);
   const toY = scale(y.domain, [height - bottom, TOP], y.log);
   const clip = `clip-${host.id}-${height}-${host.childElementCount}`;
-  const box = { x: LEFT, y: TOP - 4, width: width - LEFT - RIGHT + 4, height: height - bottom - TOP + 4 };
+  const box = { x: LEFT - 4, y: TOP - 4, width: width - LEFT - RIGHT + 8, height: height - bottom - TOP + 4 };
   svg.append(draw("defs", {}, draw("clipPath", { id: clip }, draw("rect", box))));
   for (const tick of toY.ticks(5)) {
     const line = draw("line", { x1: LEFT, x2: width - RIGHT, y1: toY(tick), y2: toY(tick) });

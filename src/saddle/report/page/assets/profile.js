@@ -5,7 +5,7 @@ function drawProfile(state) {
   host.replaceChildren();
   $("#profile-legend").replaceChildren();
   if (!task.profile) {
-    host.append(make("p", { class: "notice", text: "There is no sweep of fixed lambdas here, hence no profile." }));
+    host.append(make("p", { class: "notice", text: "There are not enough fixed lambdas here for a profile." }));
     return null;
   }
   const log = state.data.options.scale === "log";

@@ -5,6 +5,10 @@ const withInterval = (estimate, text = plain) => {
   return [text(estimate.value), ...(ends ? [" ", make("small", { text: ends })] : [])];
 };
 
+// The training limit that a rule's own seeds call for, known at limits it was trained at.
+const trainAt = (cell, task) =>
+  task.limits.find((finding) => finding.limit === cell.limit)?.margins.find((margin) => margin.rule === cell.rule)?.training_limit;
+
 // Head, sort key and content of each column.
 const COLUMNS = [
   { head: "limit", key: (cell) => cell.limit, show: (cell) => [plain(cell.limit)] },
@@ -19,14 +23,15 @@ const COLUMNS = [
   { head: "cost", key: (cell) => cell.cost.value, show: (cell) => withInterval(cell.cost) },
   { head: "seeds violating", key: (cell) => cell.violation.share, show: (cell) => [percent(cell.violation.share)] },
   { head: "gap to frontier", key: (cell) => cell.gap.value, show: (cell) => withInterval(cell.gap) },
+  { head: "train at", key: (cell, task) => trainAt(cell, task)?.value ?? null, show: (cell, task) => (trainAt(cell, task) ? withInterval(trainAt(cell, task)) : []) },
   { head: "λ", key: (cell) => cell.lambda, show: (cell) => [plain(cell.lambda)] },
   { head: "seeds", key: (cell) => cell.seeds, show: (cell) => [String(cell.seeds)] },
 ];
 
 // What is not known goes last, either way.
-function ordered(cells, column, down) {
+function ordered(task, column, down) {
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
-  const keyed = cells.map((cell, i) => ({ i, key: column.key(cell) }));
+  const keyed = task.comparison.map((cell, i) => ({ i, key: column.key(cell, task) }));
   const [there, missing] = [keyed.filter((one) => one.key !== null), keyed.filter((one) => one.key === null)];
   there.sort((a, b) => (down ? -1 : 1) * compare(a.key, b.key) || a.i - b.i);
   return [...there, ...missing].map((one) => one.i);
@@ -44,12 +49,12 @@ function comparisonTable(state, choose) {
     const direction = sort.column === i ? (sort.down ? "descending" : "ascending") : "none";
     return make("th", { scope: "col", class: column.words ? "words" : null, "aria-sort": direction }, make("button", { type: "button", text: column.head, onclick: resort }));
   });
-  const rows = ordered(cells, COLUMNS[sort.column], sort.down).map((i) => {
+  const rows = ordered(state.task, COLUMNS[sort.column], sort.down).map((i) => {
     const cell = cells[i];
     const name = `Show ${ruleName(cell.rule)} at limit ${plain(cell.limit)}`;
     const button = make("button", { type: "button", text: "show", "aria-label": name, onclick: () => choose(state.task.groups.length + i) });
     const here = state.finding?.limit === cell.limit;
-    const content = COLUMNS.map((column) => make("td", { class: column.words ? "words" : null }, ...column.show(cell)));
+    const content = COLUMNS.map((column) => make("td", { class: column.words ? "words" : null }, ...column.show(cell, state.task)));
     return make("tr", { class: here ? "here" : null, "data-limit": cell.limit }, ...content, make("td", {}, button));
   });
   const head = make("thead", {}, make("tr", {}, ...heads, make("th", {}, make("span", { "aria-label": "training curves" }))));
