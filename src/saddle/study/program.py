@@ -70,8 +70,14 @@ class PopulationProgram:
         self.epochs = self.population.epochs
 
     def init(self) -> Any:
-        """The state before the first epoch."""
-        return self.population.init()
+        """The state before the first epoch, typed as one that was loaded is: both run the same compiled program."""
+        import jax
+        import jax.numpy as jnp
+
+        def typed(leaf: Any) -> Any:  # NumPy leaves are of worlds on the host, some in float64
+            return jnp.asarray(leaf, leaf.dtype) if isinstance(leaf, jax.Array) else leaf
+
+        return jax.tree.map(typed, self.population.init())
 
     def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
         """One epoch of all members."""
