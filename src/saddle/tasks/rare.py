@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.custom_batching import custom_vmap
 
+from saddle.tasks.kernel import call
+
 X = TypeVar("X")
 Y = TypeVar("Y")
 
@@ -21,16 +23,18 @@ GPU_CHUNKS = 8
 SMALLEST = 16  # below this many worlds a chunk is not worth splitting further
 
 
-def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y) -> Y:
+def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y, kernel: bool = False) -> Y:
     """`rare(x)` where `pred` holds, `default` elsewhere.
 
     For one world: pred [] bool, x and default without batch axis; vmap (nested as deep as you like) does the rest.
     `rare` itself is batched: it maps leaves [K, ...] to leaves [K, ...], and may not close over traced values.
+    With `kernel`, and on a GPU, `rare` becomes one kernel with a world per thread (saddle.tasks.kernel).
     """
 
     @custom_vmap
     def flat(pred: Array, x: X, default: Y) -> Y:
-        return _patch(rare, pred, x, default)
+        fits = kernel and jax.default_backend() == "gpu" and call.fits(x, default)
+        return call.patch(rare, pred, x, default) if fits else _patch(rare, pred, x, default)
 
     @flat.def_vmap
     def _rule(size: int, batched, pred, x, default):  # noqa: ANN001, ANN202

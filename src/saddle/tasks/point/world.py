@@ -14,6 +14,7 @@ from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, contact, rigid, scenes
 from saddle.tasks.point.physics.contact import Contacts
+from saddle.tasks.point.physics.once import per_body
 from saddle.tasks.point.physics.portal import Pillar
 from saddle.tasks.point.physics.rigid import Bodies
 from saddle.tasks.point.physics.substep import Scene, Touching, World, contact_step
@@ -39,7 +40,7 @@ def goal_step(agent: Array, vase: Array, action: Array) -> tuple[Array, Array, A
     """agent [6], vase [13], action [2] -> agent, acceleration [3], vase."""
     moved, acceleration = _free(agent, action)
     touch = _near(agent, vase, SMALL_WIDTH) | _awake(vase, VASE_HEIGHT)
-    return patch_rare(_goal_contacts, touch, (agent, vase, action), (moved, acceleration, vase))
+    return patch_rare(_goal_contacts, touch, (agent, vase, action), (moved, acceleration, vase), kernel=True)
 
 
 def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[Array, Array, Array]:
@@ -47,7 +48,7 @@ def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[A
     moved, acceleration = _free(agent, action)
     at_pillar = _gap(agent[:2], pillar) < body.REACH + PILLAR_RADIUS + _travel(agent[3:5])
     touch = _near(agent, box, BOX_WIDTH) | _awake(box, BOX_HEIGHT) | at_pillar
-    return patch_rare(_push_contacts, touch, (agent, pillar, box, action), (moved, acceleration, box))
+    return patch_rare(_push_contacts, touch, (agent, pillar, box, action), (moved, acceleration, box), kernel=True)
 
 
 def button_step(
@@ -64,9 +65,10 @@ def button_step(
     at_button = jnp.any(_gap(agent[:2], buttons) < body.REACH + BUTTON_RADIUS + _travel(agent[3:5]))
     tangled = _tangled(agent, buttons, anchors, gremlins)
     free = (moved, acceleration, jnp.zeros(4, bool))
-    static = patch_rare(_button_contacts, at_button & ~tangled, (agent, buttons, action), free)
+    static = patch_rare(_button_contacts, at_button & ~tangled, (agent, buttons, action), free, kernel=True)
     default = (*static[:2], flown, static[2], no)
-    return patch_rare(_gremlin_contacts, tangled, (agent, buttons, anchors, gremlins, time, action), default)
+    x = (agent, buttons, anchors, gremlins, time, action)
+    return patch_rare(_gremlin_contacts, tangled, x, default, kernel=True)
 
 
 def _free(agent: Array, action: Array) -> tuple[Array, Array]:
@@ -154,7 +156,7 @@ def _goal_contacts(x: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
     kind = scenes.SMALL_BOX
 
     def detect(q: Planar, bodies: Bodies, axes: Axes, _: Array) -> Touching:
-        box = scenes.small_box(bodies, axes)
+        box = scenes.small_box(bodies.position, axes)
         robot = scenes.robot_points(q, box, 1, scenes.PAIR_SLOTS)
         return Touching(bodies=scenes.body_contacts(robot, [collide.fold(collide.box_floor(box))], bodies, kind))
 
@@ -205,7 +207,7 @@ def _gremlin_contacts(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array,
 
     def detect(q: Planar, bodies: Bodies, axes: Axes, moment: Array) -> Touching:
         robot, others = scenes.gremlin_points(q, bodies, axes)
-        floor = collide.fold(collide.box_floor(scenes.small_box(bodies, axes)))
+        floor = collide.fold(per_body(lambda b: collide.box_floor(scenes.small_box(*b)), (bodies.position, axes)))
         on_buttons = scenes.spheres_with_boxes(buttons, BUTTON_RADIUS, bodies, axes)
         target = _target(anchors[..., 0].T, anchors[..., 1].T, moment)
         return Touching(
@@ -216,6 +218,4 @@ def _gremlin_contacts(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array,
         )
 
     world = _run(agent, gremlins, action, Scene(kind, detect, 1 + scenes.PAIR_SLOTS), time)
-    robot, _ = scenes.gremlin_points(world.agent.q, world.bodies, world.bodies.axes)
-    touched = jnp.any(jnp.concatenate([points.found for points in robot]), axis=(0, 1))
-    return *_results(world), _at_buttons(world.agent.q, buttons)[1].T, touched
+    return *_results(world), _at_buttons(world.agent.q, buttons)[1].T, jnp.any(world.touched, axis=0)

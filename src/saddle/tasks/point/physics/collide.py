@@ -15,7 +15,8 @@ def sphere_box(center: Vec, radius: float, box: Box) -> Points:
     gap = nearest - local
     length = gap.norm()
     outside = length > 1e-12
-    depths = stack_half(box) - jnp.abs(jnp.stack([*local]))  # [3, ...] inside the box, below each face
+    # [3, ...]: how far inside the box, below each pair of faces
+    depths = jnp.stack([h - jnp.abs(p) for h, p in zip(box.half, local, strict=True)])
     face = jnp.argmin(depths, axis=0)
     inward = Vec(*(jnp.where(face == k, -jnp.sign(part), 0) for k, part in enumerate(local)))
     normal = where(outside, gap * (1 / jnp.where(outside, length, 1)), inward)
@@ -28,6 +29,13 @@ def sphere_box(center: Vec, radius: float, box: Box) -> Points:
         (box.center + box.axes.to_world(point))[None],
         box.axes.to_world(normal)[None],
     )
+
+
+def may_touch(a: Box, b: Box) -> Array:
+    """Whether spheres around two boxes touch."""
+    gap = b.center - a.center
+    radius = lambda box: jnp.sqrt(sum(jnp.square(h) for h in box.half))
+    return gap.dot(gap) <= (radius(a) + radius(b)) ** 2
 
 
 def stack_half(box: Box) -> Array:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.tasks.point.physics.boxes import Points
-from saddle.tasks.point.physics.once import add_all
+from saddle.tasks.point.physics.once import add_all, map_slots, per_body
 from saddle.tasks.point.physics.rigid import Motion
 from saddle.tasks.point.physics.vec import Vec, where
 
@@ -50,6 +50,19 @@ def contacts(
     points: Points, reference: Vec, inverse_weight: Array | float, twist: Array | float, roll: Array | float
 ) -> Contacts:
     """Contacts about `reference` [...]. inverse_weight: sum of the two bodies' translational ones, 1/kg."""
+
+    def of_slots(rows: tuple, reference: Vec) -> Contacts:
+        points = rows[0]
+        return map_slots(lambda row: _contacts(row, reference), rows, points.found & (points.distance < 0))
+
+    rows = (points, inverse_weight, twist, roll)
+    if points.found.ndim == 2:
+        return of_slots(rows, reference)
+    return per_body(lambda body: of_slots(*body), (rows, reference))
+
+
+def _contacts(rows: tuple, reference: Vec) -> Contacts:
+    points, inverse_weight, twist, roll = rows
     d = impedance(points.distance)
     weight = d / (4 * inverse_weight * (1 - d))
     normal = Vec(*(jnp.broadcast_to(part, d.shape) for part in points.normal))
@@ -132,14 +145,14 @@ def stiffness(c: Contacts, s: Strain) -> list[Array]:
     return out
 
 
-def slope(c: Contacts, s: Strain, ds: Strain, step: Array) -> tuple[Array, Array]:
-    """First and second derivative of the contacts' cost along s + step * ds, [C, ...]."""
+def slope(weight: Array, s: Strain, ds: Strain, step: Array) -> tuple[Array, Array]:
+    """First and second derivative of the cost of contacts of that weight along s + step * ds, [C, ...]."""
     first = second = jnp.zeros((), s[0].dtype)
     for k in range(1, 6):
         for sign in (1, -1):
             direction = ds[0] + sign * ds[k]
             value = s[0] + sign * s[k] + step * direction
-            weighted = jnp.where(value < 0, c.weight * direction, 0)
+            weighted = jnp.where(value < 0, weight * direction, 0)
             first = first + weighted * value
             second = second + weighted * direction
     return first, second
@@ -153,6 +166,13 @@ def triangle(flat: Array) -> Sym6:
 def entry(m: Sym6, i: int, j: int) -> Array:
     """Entry (i, j) of a symmetric matrix."""
     return m[i][j] if j <= i else m[j][i]
+
+
+def times(m: Sym6, z: Motion) -> Motion:
+    """A symmetric matrix times a motion."""
+    values = [*z.linear, *z.angular]
+    rows = [add_all(entry(m, i, j) * values[j] for j in range(6)) for i in range(6)]
+    return Motion(Vec(*rows[:3]), Vec(*rows[3:]))
 
 
 def add(m: Sym6, other: Sym6) -> Sym6:

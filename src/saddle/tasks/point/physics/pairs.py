@@ -3,12 +3,12 @@
 from itertools import combinations
 
 import jax.numpy as jnp
-import jax.scipy.linalg as linalg
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics.contact import Sym6, entry
+from saddle.tasks.point.physics.once import add_all
 from saddle.tasks.point.physics.rigid import Motion
 from saddle.tasks.point.physics.vec import Vec
 
@@ -31,7 +31,9 @@ def scatter(push: Motion, arm: Vec) -> Motion:
     count = arm.x.shape[0]
     first, second = indices(count)
     torque = push.angular + (arm[second] - arm[first]).cross(push.linear)
-    place = lambda add, take: jnp.zeros((count, *add.shape[1:]), add.dtype).at[second].add(add).at[first].add(-take)
+    at = lambda v, ends, b: [v[p] for p in np.flatnonzero(ends == b)]
+    sum_at = lambda add, take, b: add_all([*at(add, second, b), *at(-take, first, b)])
+    place = lambda add, take: jnp.stack([sum_at(add, take, b) for b in range(count)])
     linear = Vec(*(place(v, v) for v in push.linear))
     angular = Vec(*(place(v, w) for v, w in zip(push.angular, torque, strict=True)))
     return Motion(linear, angular)
@@ -58,8 +60,7 @@ def dense_solve(
     bottom = jnp.concatenate([side.transpose(0, 2, 1), corner], axis=2)
     right = jnp.stack([*g_body.linear, *g_body.angular]).transpose(2, 1, 0).reshape(worlds, -1)
     right = jnp.concatenate([right, jnp.stack([*g_robot], axis=1)], axis=1)
-    factor = linalg.cho_factor(jnp.concatenate([top, bottom], axis=1), lower=True)
-    z = -linalg.cho_solve(factor, right[..., None])[..., 0]
+    z = -eliminate(jnp.concatenate([top, bottom], axis=1), right)
     parts = z[:, :-3].reshape(worlds, count, 6).transpose(2, 1, 0)
     return Planar(*z[:, -3:].T), Motion(Vec(*parts[:3]), Vec(*parts[3:]))
 
@@ -71,20 +72,20 @@ def _full(m: Sym6) -> Array:
 
 def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
     """The bodies' own blocks and those between them, [N, 6 B, 6 B]."""
-    count, worlds = arm.x.shape
+    count = arm.x.shape[0]
     first, second = indices(count)
     own, link = _full(h_body), _full(between)
     shift = _shift(arm[second] - arm[first])  # motion of the first body -> seen at the second's centre
-    h = jnp.zeros((worlds, count, 6, count, 6), own.dtype)
-    every = np.arange(count)
-    h = h.at[:, every, :, every, :].add(own.transpose(1, 0, 2, 3))
     cross = jnp.einsum("npij,npjk->npik", link, shift)
     back = jnp.einsum("npji,npjk->npik", shift, cross)
-    h = h.at[:, second, :, second, :].add(link.transpose(1, 0, 2, 3))
-    h = h.at[:, first, :, first, :].add(back.transpose(1, 0, 2, 3))
-    h = h.at[:, second, :, first, :].add(-cross.transpose(1, 0, 2, 3))
-    h = h.at[:, first, :, second, :].add(-cross.transpose(1, 0, 3, 2))
-    return h.reshape(worlds, count * 6, count * 6)
+    block = {(b, b): own[:, b] for b in range(count)}
+    for p, (i, j) in enumerate(zip(first, second, strict=True)):
+        block[j, j] = block[j, j] + link[:, p]
+        block[i, i] = block[i, i] + back[:, p]
+        block[j, i] = -cross[:, p]
+        block[i, j] = -cross[:, p].transpose(0, 2, 1)
+    rows = [jnp.concatenate([block[i, j] for j in range(count)], axis=2) for i in range(count)]
+    return jnp.concatenate(rows, axis=1)
 
 
 def _shift(arm: Vec) -> Array:
@@ -99,3 +100,33 @@ def _shift(arm: Vec) -> Array:
         [zero, zero, zero, zero, zero, one],
     ]
     return jnp.stack([jnp.stack(row) for row in rows]).transpose(3, 2, 0, 1)
+
+
+def eliminate(matrix: Array, right: Array) -> Array:
+    """Solve symmetric positive definite systems, matrix [N, n, n], right [N, n], by elimination.
+
+    The unknown to be eliminated is always the first; then everything moves up by one, and zeros follow. So both loops
+    have fixed indices and short bodies.
+    """
+    n = matrix.shape[1]
+    row, column = np.tril_indices(n)
+    place = np.zeros((n, n), int)
+    place[row, column] = np.arange(len(row))
+    i, j = np.tril_indices(n - 1)
+    last = jnp.broadcast_to(jnp.eye(1, n, n - 1, dtype=matrix.dtype), right.shape)
+
+    def forward(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        m, r = carry
+        below = m[:, place[1:, 0]]
+        scaled = below / m[:, :1]
+        value = r[:, :1] / m[:, :1]
+        m = jnp.concatenate([m[:, place[i + 1, j + 1]] - scaled[:, i] * below[:, j], last], axis=1)
+        return (m, jnp.concatenate([r[:, 1:] - below * value, jnp.zeros_like(value)], axis=1)), (scaled, value)
+
+    def backward(x: Array, step: tuple[Array, Array]) -> tuple[Array, None]:
+        scaled, value = step
+        first = value - jnp.sum(scaled * x[:, :-1], axis=1, keepdims=True)
+        return jnp.concatenate([first, x[:, :-1]], axis=1), None
+
+    steps = lax.scan(forward, (matrix[:, row, column], right), None, length=n)[1]
+    return lax.scan(backward, jnp.zeros_like(right), steps, reverse=True)[0]

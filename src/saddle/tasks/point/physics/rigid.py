@@ -16,6 +16,12 @@ class Motion(NamedTuple):
     linear: Vec
     angular: Vec
 
+    def __add__(self, other: "Motion") -> "Motion":
+        return Motion(self.linear + other.linear, self.angular + other.angular)
+
+    def __sub__(self, other: "Motion") -> "Motion":
+        return Motion(self.linear - other.linear, self.angular - other.angular)
+
 
 class Kind(NamedTuple):
     """What a body is made of."""

@@ -11,6 +11,7 @@ from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, contact, pairs
 from saddle.tasks.point.physics.boxes import Box, Points, box_box
 from saddle.tasks.point.physics.contact import Contacts
+from saddle.tasks.point.physics.once import map_slots, per_body
 from saddle.tasks.point.physics.portal import Pillar, pillar_contacts
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
 from saddle.tasks.point.physics.solver import Weld
@@ -43,16 +44,18 @@ def push_box(bodies: Bodies, axes: Axes) -> Box:
     return collide.part(axes, bodies.position, PUSH_PARTS, PUSH_HALVES)
 
 
-def small_box(bodies: Bodies, axes: Axes) -> Box:
-    """Vase or gremlin, [1, B, N]."""
-    return collide.part(axes, bodies.position, ((0.0, 0.0),), (SMALL_HALF,))
+def small_box(center: Vec, axes: Axes) -> Box:
+    """Vases or gremlins [...] as boxes [1, ...]."""
+    return collide.part(axes, center, ((0.0, 0.0),), (SMALL_HALF,))
 
 
 def robot_points(q: Planar, box: Box, round_slots: int, flat_slots: int) -> list[Points]:
     """The robot's sphere and arrow against bodies made of boxes; slots: how many contacts of each are kept."""
     sphere, arrow = robot_shapes(q)
     round_ = collide.keep(collide.fold(collide.sphere_box(sphere, body.RADIUS, box)), round_slots)
-    return [round_, collide.keep(collide.fold(box_box(arrow, box)), flat_slots)]
+    touch = lambda part: collide.keep(box_box(arrow, Box(part[0], box.axes, part[1])), PAIR_SLOTS)
+    flat = collide.fold(map_slots(touch, (box.center, box.half), collide.may_touch(arrow, box), axis=1))
+    return [round_, flat if flat.found.shape[0] <= flat_slots else collide.keep(flat, flat_slots)]
 
 
 def body_contacts(robot: list[Points], fixed: list[Points], bodies: Bodies, kind: Kind) -> Contacts:
@@ -72,7 +75,8 @@ def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points],
     count = bodies.position.x.shape[0]
     first, second = pairs.indices(count)
     sphere, arrow = robot_shapes(q)
-    round_ = collide.sphere_box(sphere, body.RADIUS, Box(bodies.position, axes, SMALL_HALF))
+    at_sphere = lambda b: collide.sphere_box(sphere, body.RADIUS, Box(b[0], b[1], SMALL_HALF))
+    round_ = per_body(at_sphere, (bodies.position, axes))
     wide = lambda v: Vec(*(jnp.broadcast_to(part, bodies.position.x.shape) for part in v))
     both = lambda v, w: concatenate([v, w])
     half = [_column([h] * count + [g] * len(first), q.x[None]) for h, g in zip(arrow.half, SMALL_HALF, strict=True)]
@@ -82,7 +86,8 @@ def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points],
         (half[0], half[1], half[2]),
     )
     b = Box(both(bodies.position, bodies.position[second]), Axes(*(both(v, v[second]) for v in axes)), SMALL_HALF)
-    flat = collide.keep(collide.spread(box_box(a, b)), PAIR_SLOTS)
+    touch = lambda pair: collide.keep(box_box(pair[0], Box(pair[1], pair[2], SMALL_HALF)), PAIR_SLOTS)
+    flat = map_slots(touch, (a, b.center, b.axes), collide.may_touch(a, b), axis=1)
     part = lambda cut: Points(flat.found[:, cut], flat.distance[:, cut], flat.point[:, cut], flat.normal[:, cut])
     return [round_, part(slice(None, count))], part(slice(count, None))
 
@@ -119,8 +124,14 @@ def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes
     """Fixed spheres [N, n, 2] (x, y, at the robot's height) against small boxes [B, N]: contacts [n, B, N]."""
     x, y = spheres[..., 0].T[:, None], spheres[..., 1].T[:, None]
     center = Vec(x, y, jnp.full_like(x, HEIGHT))
-    points = collide.sphere_box(center, radius, Box(bodies.position[None], axes[None], SMALL_HALF))
-    return collide.fold(points)
+
+    def of_body(body: tuple[Vec, Vec, Axes]) -> Points:
+        center, position, axes = body
+        near = collide.may_touch(Box(center, axes, (radius, radius, radius)), Box(position, axes, SMALL_HALF))
+        one = lambda sphere: collide.sphere_box(sphere, radius, Box(position, axes, SMALL_HALF))
+        return map_slots(one, center, near, axis=1)
+
+    return collide.fold(per_body(of_body, (center, bodies.position, axes)))
 
 
 def with_pillar(q: Planar, parts: Box, pillar: Pillar) -> tuple[Contacts, Points]:

@@ -20,7 +20,7 @@ from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import contact, pairs
 from saddle.tasks.point.physics.contact import Contacts, Strain, Sym6, add, entry, triangle
-from saddle.tasks.point.physics.once import add_all, once, total
+from saddle.tasks.point.physics.once import add_all, map_slots, once, per_body, sum_slots, sum_slots_from, total
 from saddle.tasks.point.physics.rigid import Motion
 from saddle.tasks.point.physics.vec import Vec
 
@@ -89,9 +89,20 @@ def solve(p: Problem, start: Unknown) -> Unknown:
 def _strains(p: Problem, z: Unknown, offset: bool = True) -> _Strains:
     """Strain of every group of contacts under z."""
     robot = _robot_motion(z.robot)
-    static = contact.strain(p.static, robot, offset) if p.static else None
-    bodies = contact.strain(p.bodies, _relative(p, p.bodies, z), offset) if p.bodies else None
-    others = contact.strain(p.pairs, pairs.relative(z.body, p.arm), offset) if p.pairs else None
+    of_slots = lambda c, z: map_slots(lambda row: contact.strain(row, z, offset), c, c.weight > 0)
+    static = of_slots(p.static, robot) if p.static else None
+    bodies = others = None
+    if p.bodies:
+        with_robot = (jnp.arange(p.bodies.weight.shape[0]) < p.robot_slots).astype(p.yaw.dtype)[:, None, None]
+
+        def of_body(body: tuple[Contacts, Array, Motion, Vec]) -> Strain:
+            c, with_robot, motion, arm = body
+            of_row = lambda row: contact.strain(row[0], _relative(z.robot, row[1], motion, arm), offset)
+            return map_slots(of_row, (c, with_robot), c.weight > 0)
+
+        bodies = per_body(of_body, (p.bodies, with_robot, z.body, p.arm))
+    if p.pairs:
+        others = per_body(lambda pair: of_slots(*pair), (p.pairs, pairs.relative(z.body, p.arm)))
     return _Strains(static, bodies, others)
 
 
@@ -100,16 +111,14 @@ def _robot_motion(z: Planar) -> Motion:
     return Motion(Vec(z.x, z.y, zero), Vec(zero, zero, z.yaw))
 
 
-def _relative(p: Problem, c: Contacts, z: Unknown) -> Motion:
-    """Motion of the bodies against what they touch, [C, B, N]: less the robot's for the first slots."""
-    count = c.weight.shape[0]
-    with_robot = (jnp.arange(count) < p.robot_slots).astype(p.yaw.dtype)[:, None, None]
-    x = z.robot.x - z.robot.yaw * p.arm.y
-    y = z.robot.y + z.robot.yaw * p.arm.x
-    linear, angular = z.body
+def _relative(robot: Planar, with_robot: Array, body: Motion, arm: Vec) -> Motion:
+    """Motion of the bodies against what they touch, [C, B, N]: less the robot's where with_robot is 1 and not 0."""
+    x = robot.x - robot.yaw * arm.y
+    y = robot.y + robot.yaw * arm.x
+    linear, angular = body
     return Motion(
         Vec(linear.x - with_robot * x, linear.y - with_robot * y, linear.z),
-        Vec(angular.x, angular.y, angular.z - with_robot * z.robot.yaw),
+        Vec(angular.x, angular.y, angular.z - with_robot * robot.yaw),
     )
 
 
@@ -127,7 +136,7 @@ def _newton(p: Problem, z: Unknown, strains: _Strains) -> tuple[Unknown, Unknown
     push, hold = _terms(p.bodies, strains.bodies, slots)
     back, everything = push
     coupling = triangle(hold[0])
-    g_body = _body_gradient(p, z.body, everything)
+    g_body = _body_gradient(p, z.body) + Motion(Vec(*everything[:3]), Vec(*everything[3:]))
     h_body = add(p.mass, triangle(hold[1]))
     turn = p.arm.x * back[1] - p.arm.y * back[0] + back[5]
     g_robot = _minus(g_robot, Planar(*(total(v) for v in (back[0], back[1], turn))))
@@ -135,8 +144,7 @@ def _newton(p: Problem, z: Unknown, strains: _Strains) -> tuple[Unknown, Unknown
         gradient = Unknown(g_robot, g_body)
         return gradient, _star_solve(p.arm, h_robot, h_body, coupling, gradient)
     push, hold = _terms(p.pairs, strains.pairs)
-    between = pairs.scatter(Motion(Vec(*push[:3]), Vec(*push[3:])), p.arm)
-    gradient = Unknown(g_robot, Motion(g_body.linear + between.linear, g_body.angular + between.angular))
+    gradient = Unknown(g_robot, g_body + pairs.scatter(Motion(Vec(*push[:3]), Vec(*push[3:])), p.arm))
     star = lambda: _star_solve(p.arm, h_robot, h_body, coupling, gradient)
     dense = lambda: Unknown(*pairs.dense_solve(p.arm, h_robot, h_body, coupling, triangle(hold), *gradient))
     return gradient, jax.lax.cond(jnp.any(p.pairs.weight > 0), dense, star)
@@ -144,30 +152,30 @@ def _newton(p: Problem, z: Unknown, strains: _Strains) -> tuple[Unknown, Unknown
 
 def _terms(c: Contacts, s: Strain, split: int = 0) -> tuple:
     """Gradient [6, ...] and stiffness [21, ...], summed over contacts; with split, over the first so many and all."""
-    push = contact.gradient(c, s)
-    stacked = once(jnp.stack([*push.linear, *push.angular, *contact.stiffness(c, s)]))  # [27, C, ...]
+
+    def both(row: tuple[Contacts, Strain]) -> Array:  # [27, C, ...]
+        push = contact.gradient(*row)
+        return jnp.stack([*push.linear, *push.angular, *contact.stiffness(*row)])
+
     if not split:
-        summed = once(total(stacked, axis=1))
+        of_all = lambda row: sum_slots(both, row, row[0].weight > 0)
+        summed = once(per_body(of_all, (c, s)) if c.weight.ndim > 2 else of_all((c, s)))
         return summed[:6], summed[6:]
-    first = total(stacked[:, :split], axis=1)
-    first, everything = once((first, first + total(stacked[:, split:], axis=1)))
+    first, everything = per_body(lambda row: sum_slots_from(both, row, row[0].weight > 0, split), (c, s))
     return (first[:6], everything[:6]), (first[6:], everything[6:])
 
 
-def _body_gradient(p: Problem, z: Motion, push: Array) -> Motion:
-    values = [*z.linear, *z.angular]
-    pull = [*p.pull.linear, *p.pull.angular]
-    rows = [add_all(entry(p.mass, i, j) * values[j] for j in range(6)) - pull[i] + push[i] for i in range(6)]
-    return Motion(Vec(*rows[:3]), Vec(*rows[3:]))
+def _body_gradient(p: Problem, z: Motion) -> Motion:
+    """Without contacts."""
+    return contact.times(p.mass, z) - p.pull
 
 
 def _star_solve(arm: Vec, h_robot: list[list[Array]], h_body: Sym6, coupling: Sym6, g: Unknown) -> Unknown:
     """Minus the inverse of the star matrix times g."""
     carried = robot_columns(arm, coupling)
-    factor = _cholesky(h_body)
     rest = [*g.body.linear, *g.body.angular]
     right = once([jnp.stack([*row, r]) for row, r in zip(carried, rest, strict=True)])  # [4, B, N] each
-    solved = once(_cholesky_solve(once(factor), right))
+    solved = once(per_body(lambda row: _cholesky_solve(once(_cholesky(row[0])), row[1]), (h_body, right)))
     dot = lambda i, k: total(add_all(row[i] * x[k] for row, x in zip(right, solved, strict=True)))
     both = [[c[k] for c in (carried[0], carried[1])] for k in range(3)]
     both = [[x, y, arm.x * y - arm.y * x + carried[5][k]] for k, (x, y) in enumerate(both)]
@@ -191,17 +199,17 @@ def _line_search(p: Problem, z: Unknown, d: Unknown, s: _Strains) -> Unknown:
     base = add_all(a * b for a, b in zip(robot, off_by, strict=True))
     curve = add_all(a * b for a, b in zip(robot, d.robot, strict=True))
     if p.bodies:
-        zero = jnp.zeros((6, 1, 1), p.yaw.dtype)
-        start, ahead = _body_gradient(p, z.body, zero), _body_gradient(p._replace(pull=_no_pull(p)), d.body, zero)
-        base = base + total(_dot(start, d.body))
-        curve = curve + total(_dot(ahead, d.body))
+        base = base + total(_dot(_body_gradient(p, z.body), d.body))
+        curve = curve + total(_dot(contact.times(p.mass, d.body), d.body))
 
     def slope(step: Array) -> tuple[Array, Array]:
         first, second = base + step * curve, curve
+        of_row = lambda row: jnp.stack(contact.slope(row[0], row[1], row[2], step))
+        of_all = lambda rows: sum_slots(of_row, rows, rows[0] > 0)  # [2, ...]
         for group, s_g, ds_g in zip((p.static, p.bodies, p.pairs), s, ds, strict=True):
             if group is not None:
-                both = total(once(jnp.stack(contact.slope(group, s_g, ds_g, step))), axis=1)  # [2, ...]
-                both = both if both.ndim == 2 else total(both, axis=1)
+                rows = (group.weight, s_g, ds_g)
+                both = total(per_body(of_all, rows), axis=1) if group.weight.ndim > 2 else of_all(rows)
                 first, second = first + both[0], second + both[1]
         return first, second
 
@@ -218,10 +226,6 @@ def _line_search(p: Problem, z: Unknown, d: Unknown, s: _Strains) -> Unknown:
     one = jnp.ones_like(base)
     step = jax.lax.fori_loop(0, LINE_SEARCH, refine, (one, 0 * one, one * jnp.inf))[0]
     return jax.tree.map(lambda a, b: a + step * b, z, d)
-
-
-def _no_pull(p: Problem) -> Motion:
-    return jax.tree.map(jnp.zeros_like, p.pull)
 
 
 def robot_mass(yaw: Array) -> list[list[Array]]:

@@ -10,8 +10,8 @@ from jax import Array
 from saddle.tasks.point import body
 from saddle.tasks.point.body import Agent, Planar
 from saddle.tasks.point.physics import rigid, solver
-from saddle.tasks.point.physics.contact import RESISTANCE, Contacts, add, entry
-from saddle.tasks.point.physics.once import add_all, once
+from saddle.tasks.point.physics.contact import RESISTANCE, Contacts, add, times
+from saddle.tasks.point.physics.once import once, stored
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
 from saddle.tasks.point.physics.scenes import HEIGHT
 from saddle.tasks.point.physics.solver import Problem, Unknown, Weld
@@ -45,12 +45,14 @@ class World(NamedTuple):
     bodies: Bodies
     robot_acceleration: Planar
     body_acceleration: Motion
+    touched: Array  # [B, N] bool: bodies that the robot touched in the last solve
 
 
 def contact_step(agent: Agent, bodies: Bodies, scene: Scene, time: Array, throttle: Array, turn: Array) -> World:
-    """One env step; the accelerations returned are those at the end of it."""
+    """One env step; the accelerations and touches returned are those at the end of it."""
     free = body.solve(agent.q.yaw, body.smooth_force(agent, throttle, turn), 0.0)
-    world = World(agent, bodies, free, rigid.smooth_acceleration(bodies, bodies.axes, scene.kind))
+    none = jnp.zeros(bodies.position.x.shape, bool)
+    world = World(agent, bodies, free, rigid.smooth_acceleration(bodies, bodies.axes, scene.kind), none)
 
     def substep(i: Array, world: World) -> World:
         # The last round only solves: the engine evaluates the end of the step with the targets of the last substep.
@@ -65,15 +67,15 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
     """The world with its accelerations solved for."""
     agent, bodies = world.agent, world.bodies
     axes = bodies.axes
-    touching = once(scene.detect(agent.q, bodies, axes, time))
+    touching = stored(scene.detect(agent.q, bodies, axes, time))
     free = body.solve(agent.q.yaw, body.smooth_force(agent, throttle, turn), 0.0)
     drift = Motion(bodies.velocity * RESISTANCE, axes.to_world(bodies.spin) * RESISTANCE)
     shift = lambda a, sign: Planar(*(p + sign * RESISTANCE * v for p, v in zip(a, agent.v, strict=True)))
-    z0 = _sum(rigid.smooth_acceleration(bodies, axes, scene.kind), drift)
+    z0 = rigid.smooth_acceleration(bodies, axes, scene.kind) + drift
     mass = rigid.mass_matrix(scene.kind, axes)
-    pull = _product(mass, z0)
+    pull = times(mass, z0)
     if touching.weld:
-        pull = _difference(pull, touching.weld.gradient)
+        pull = pull - touching.weld.gradient
         mass = add(mass, touching.weld.stiffness)
     mass, pull = once((mass, pull))
     problem = Problem(
@@ -87,9 +89,10 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
         robot_slots=scene.robot_slots,
         pairs=touching.pairs,
     )
-    start = Unknown(shift(world.robot_acceleration, 1), _sum(world.body_acceleration, drift))
+    start = Unknown(shift(world.robot_acceleration, 1), world.body_acceleration + drift)
     z = solver.solve(problem, start)
-    return World(agent, bodies, shift(z.robot, -1), _difference(z.body, drift))
+    at_robot = touching.bodies.weight[: scene.robot_slots] > 0 if touching.bodies else world.touched[None]
+    return World(agent, bodies, shift(z.robot, -1), z.body - drift, jnp.any(at_robot, axis=0))
 
 
 def _integrate(world: World) -> World:
@@ -99,17 +102,3 @@ def _integrate(world: World) -> World:
         agent=body.integrate(agent, solver.robot_force(agent.q.yaw, world.robot_acceleration)),
         bodies=rigid.integrate(bodies, bodies.axes, world.body_acceleration),
     )
-
-
-def _product(mass: list[list[Array]], z: Motion) -> Motion:
-    values = [*z.linear, *z.angular]
-    rows = [add_all(entry(mass, i, j) * values[j] for j in range(6)) for i in range(6)]
-    return Motion(Vec(*rows[:3]), Vec(*rows[3:]))
-
-
-def _sum(a: Motion, b: Motion) -> Motion:
-    return Motion(a.linear + b.linear, a.angular + b.angular)
-
-
-def _difference(a: Motion, b: Motion) -> Motion:
-    return Motion(a.linear - b.linear, a.angular - b.angular)

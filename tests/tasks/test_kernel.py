@@ -1,0 +1,183 @@
+"""Kernels made from JAX functions: their PTX, run by a small machine on the CPU, computes what JAX computes.
+
+The contact solvers are held against the reference's own transitions: no code of ours is on the other side.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jax import lax
+from tasks import ptx_machine
+
+from saddle.parity import inject
+from saddle.parity.golden import load
+from saddle.tasks import make
+from saddle.tasks.kernel import call
+from saddle.tasks.point import world
+
+DATA = Path(__file__).parents[1] / "data" / "golden"
+
+
+def run(rare, x, default=None, chosen=None):
+    """The kernel of `rare` on leaves [N, ...], with the defaults where a world is not chosen."""
+    default = jax.eval_shape(rare, x) if default is None else default
+    n = jax.tree.leaves(x)[0].shape[0]
+    chosen = jnp.ones(n, bool) if chosen is None else chosen
+    order = [np.asarray(v) for v in call.order(chosen)]
+    flat = lambda leaf: np.array(leaf, np.int32 if leaf.dtype == bool else leaf.dtype).reshape(n, -1)
+    plain, tree = jax.tree.flatten(default)
+    blank = [leaf if hasattr(leaf, "__array__") else np.full(leaf.shape, 7, leaf.dtype) for leaf in plain]
+    out = [np.full_like(flat(leaf), -9) for leaf in blank]
+    text = call.program_text(rare, x, default)[1]
+    ptx_machine.run(text, n + 5, *order, *map(flat, jax.tree.leaves(x)), *map(flat, blank), *out)
+    shaped = [o.reshape(leaf.shape).astype(leaf.dtype) for o, leaf in zip(out, plain, strict=True)]
+    return jax.tree.unflatten(tree, shaped)
+
+
+def one_by_one(rare, x):
+    """What `rare` gives for each world alone."""
+    alone = jax.jit(lambda x: jax.tree.map(lambda leaf: leaf[0], rare(jax.tree.map(lambda leaf: leaf[None], x))))
+    worlds = [jax.tree.map(lambda leaf, k=k: leaf[k], x) for k in range(len(jax.tree.leaves(x)[0]))]
+    return jax.tree.map(lambda *parts: np.stack(parts), *map(alone, worlds))
+
+
+def loops(x):
+    """A loop whose length differs between worlds, a scan over rows both ways, and a branch."""
+    a, b = x
+    grown, count = lax.while_loop(
+        lambda c: jnp.any(c[0] < b[:, 0]), lambda c: (c[0] * 1.5 + 1, c[1] + 1), (jnp.abs(a[:, 0]), jnp.int32(0))
+    )
+    rows = jnp.stack([a[:, 0], a[:, 1], a[:, 2], a.sum(1)])
+    scales, zero = jnp.arange(1.0, 3)[:, None], jnp.zeros((2, a.shape[0]))
+    last, sums = lax.scan(lambda c, row: (c + row * scales, c[0]), zero, rows)
+    swap, back = lax.scan(lambda c, row: ((c[1], c[0] - row), c[0]), (a[:, 0], a[:, 1]), rows, reverse=True)
+    pick = lax.cond(jnp.any(a[:, 0] > 0), lambda: jnp.sqrt(jnp.abs(a[:, 1])), lambda: grown * 2)
+    numbers = jnp.stack([grown, count * jnp.ones_like(grown), *last, *sums, *swap, *back, pick], axis=-1)
+    return numbers, (grown > 10) ^ (a[:, 1] > 0)
+
+
+def mixed(x):
+    """Everything without a loop: moving, choosing, counting, integer and logical operations, products."""
+    a, b = x
+    table = jnp.stack([a, a[:, ::-1] * 2, jnp.roll(a, 1, axis=1)], axis=1)  # [N, 3, 3]
+    best, ahead = jnp.argmin(table, axis=1), jnp.cumsum(a > 0, axis=1)
+    whole = (jnp.abs(a) * 10).astype(jnp.int32)
+    parts = [
+        table.reshape(-1, 9),
+        best + ahead % 3 + whole // 4,
+        jnp.einsum("nij,njk->nik", table, table).reshape(-1, 9),
+        jnp.sign(a) * jnp.clip(a, -1, b) + a**3 + jnp.square(b) + jnp.round(a) + lax.rsqrt(1 + a * a),
+        jnp.max(table, axis=(1, 2))[:, None] / (1 + jnp.abs(jnp.min(table, axis=2))),
+        jnp.where((a > 0) == (a < b), a, a[:, np.array([2, 0, 1])]),
+    ]
+    return jnp.concatenate([p.astype(jnp.float32) for p in parts], axis=1), jnp.all(a > -1, axis=1) | ~jnp.any(a > b)
+
+
+def numbers(n):
+    a = jax.random.normal(jax.random.key(0), (n, 3))
+    return a, 20 * jnp.abs(jax.random.normal(jax.random.key(1), (n, 1)))
+
+
+@pytest.mark.parametrize("rare", [loops, mixed])
+def test_a_kernel_computes_what_jax_computes(rare):
+    x = numbers(20)
+    ours, theirs = run(rare, x), one_by_one(rare, x)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=2e-6, atol=2e-6)
+    np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+def test_worlds_that_are_not_chosen_keep_their_default():
+    x, chosen = numbers(40), jnp.arange(40) % 3 == 1
+    default = (jnp.arange(40.0 * 15).reshape(40, 15), jnp.arange(40) % 2 == 0)
+    ours, theirs = run(loops, x, default, chosen), one_by_one(loops, x)
+    np.testing.assert_allclose(ours[0], np.where(chosen[:, None], theirs[0], default[0]), rtol=2e-6)
+    np.testing.assert_array_equal(ours[1], np.where(chosen, theirs[1], default[1]))
+
+
+def test_sine_and_cosine():
+    x = np.concatenate([np.linspace(-7, 7, 1501), np.geomspace(1e-30, 2000, 500)]).astype(np.float32)[:, None]
+    ours = run(lambda x: jnp.concatenate([jnp.sin(x), jnp.cos(x)], axis=1), x)
+    exact = np.concatenate([np.sin(x.astype(float)), np.cos(x.astype(float))], axis=1)
+    np.testing.assert_allclose(ours, exact, rtol=0, atol=3e-7)
+    np.testing.assert_allclose(ours[:1501, 0], exact[:1501, 0], rtol=3e-6, atol=1e-30)
+
+
+@given(st.lists(st.booleans(), min_size=50, max_size=50))
+def test_chosen_worlds_come_first_and_in_order(chosen):
+    worlds, sizes = jax.jit(call.order)(jnp.array(chosen))
+    first, rest = np.flatnonzero(chosen), np.flatnonzero(~np.array(chosen))
+    np.testing.assert_array_equal(worlds, [*first, *rest])
+    np.testing.assert_array_equal(sizes, [len(chosen), len(first)])
+
+
+def test_a_gpu_program_holds_the_kernel():
+    x = numbers(8)
+    step = jax.jit(lambda pred, x: call.patch(loops, pred, x, (jnp.zeros((8, 15)), pred)))
+    text = step.trace(jnp.ones(8, bool), x).lower(lowering_platforms=("cuda",)).as_text()
+    assert call.TARGET in text
+    assert ".visible .entry loops(" in text
+    assert f"block_x = {call.BLOCK}" in text
+
+
+def test_other_numbers_than_float32_do_not_fit():
+    real, whole, choice = np.zeros((8, 2), np.float32), np.zeros(8, np.int32), np.zeros(8, bool)
+    assert call.fits((real, real), (real, choice))
+    assert not call.fits((real, whole), (real, choice))
+    assert not call.fits((real, choice), (real, choice))
+    assert not call.fits((real, real), (real.astype(float), choice))
+
+
+@cache
+def rows(task):
+    """The reference's transitions: state before, state after, actions."""
+    golden = load(DATA, (task,))[0]
+    state: Any = inject.inject(golden, make(task), np.float32)
+    return state, inject.fields(golden, after=True), jnp.asarray(golden["action"], jnp.float32)
+
+
+def goal():
+    s, after, action = rows("SafetyPointGoal1-v0")
+    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH)))(s.agent, s.vase)
+    return world._goal_contacts, (s.agent, s.vase, action), near, (after["agent"], after["vase"])
+
+
+def push():
+    s, after, action = rows("SafetyPointPush1-v0")
+    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.BOX_WIDTH)))(s.agent, s.box)
+    return world._push_contacts, (s.agent, s.pillar, s.box, action), near, (after["agent"], after["box"])
+
+
+def gremlins():
+    s, after, action = rows("SafetyPointButton1-v0")
+    near = jax.jit(jax.vmap(lambda a, b: jnp.any(world._near(a, b, world.SMALL_WIDTH))))(s.agent, s.gremlins)
+    x = (s.agent, s.buttons, s.anchors, s.gremlins, s.time, action)
+    return world._gremlin_contacts, x, near, (after["agent"], after["gremlins"])
+
+
+def buttons():
+    s, after, action = rows("SafetyPointButton1-v0")
+    tangled = jax.jit(jax.vmap(world._tangled))(s.agent, s.buttons, s.anchors, s.gremlins)
+    near = jnp.any(world._gap(s.agent[:, None], s.buttons) < 0.3, axis=1) & ~tangled
+    return world._button_contacts, (s.agent, s.buttons, action), near, (after["agent"],)
+
+
+@pytest.mark.parametrize(("scene", "count"), [(goal, 8), (push, 4), (buttons, 10), (gremlins, 2)])
+def test_a_contact_kernel_follows_the_reference(scene, count):
+    rare, x, near, after = scene()
+    some = np.flatnonzero(near)
+    some = some[:: len(some) // count][:count]
+    ours = run(rare, jax.tree.map(lambda leaf: leaf[some], x))
+    parts = [ours[0], ours[2]] if len(after) > 1 else [ours[0]]
+    for state, expected in zip(parts, after, strict=True):
+        gap = np.abs(np.asarray(state) - expected[some])
+        turn = np.abs(gap - 2 * np.pi)  # the yaw may be a turn apart
+        error = np.minimum(gap, turn).reshape(len(some), -1).max(axis=1)
+        assert np.median(error) < 2e-5
+        assert np.max(error) < 5e-3
