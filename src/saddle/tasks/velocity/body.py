@@ -63,17 +63,18 @@ class Settled(NamedTuple):
 
 def observe(body: Body, qpos: Array, qvel: Array, xp: Any) -> Array:
     """[..., obs_dim]: all positions but the horizontal ones, then the velocities."""
-    seen = qvel if body.clip is None else xp.clip(qvel, -body.clip, body.clip)
+    seen = qvel if body.clip is None else xp.minimum(xp.maximum(qvel, -body.clip), body.clip)
     return xp.concatenate([qpos[..., body.travels :], seen], axis=-1)
 
 
 def settle(body: Body, qpos: Array, qvel: Array, velocity: Array, action: Array, xp: Any) -> Settled:
     """The rules after a step: velocity [..., k] in m/s over it; action [..., action_dim] as given, not clipped."""
     speed = xp.hypot(velocity[..., 0], velocity[..., 1]) if body.free else velocity[..., 0]
-    work = xp.sum(xp.square(action), axis=-1).astype(qpos.dtype)
+    work = (action * action).sum(axis=-1).astype(qpos.dtype)
     reward = velocity[..., 0] + body.alive - body.effort * work
-    diverged = ~(_sound(qpos, xp) & _sound(qvel, xp))
-    gone = lambda value: xp.where(diverged, xp.zeros_like(value), value)
+    # NaN compares as false, hence "not below" and not "above".
+    diverged = ~(xp.maximum(abs(qpos).max(axis=-1), abs(qvel).max(axis=-1)) < HUGE)
+    gone = lambda value: xp.where(diverged, 0.0, value)
     return Settled(
         obs=xp.where(diverged[..., None], 0.0, observe(body, qpos, qvel, xp)),
         reward=gone(reward),
@@ -99,8 +100,3 @@ def glide(qpos: Array, turn: Array, xp: Any) -> Array:
     turned += (a * y - b * z + c * w + d * x, a * z + b * y - c * x + d * w)
     parts = [qpos[..., :3] + turn[..., :3], xp.stack(turned, axis=-1), qpos[..., 7:] + turn[..., 6:]]
     return xp.concatenate(parts, axis=-1)
-
-
-def _sound(x: Array, xp: Any) -> Array:
-    """[...] bool: every entry of x [..., n] is a number of reasonable size (NaN compares as false)."""
-    return xp.all(xp.abs(x) < HUGE, axis=-1)

@@ -79,7 +79,7 @@ class NativeWorlds:
     def advance(self, actions: np.ndarray) -> Transition:
         """One env step of every world and no reset. actions [N, action_dim]."""
         actions = self._check(actions)
-        self.qpos, self.qvel, seen = self.physics.step(self.qpos, self.qvel, np.clip(actions, -1, 1))
+        self.qpos, self.qvel, seen = self.physics.step(self.qpos, self.qvel, np.minimum(np.maximum(actions, -1), 1))
         velocity = (seen - self.seen) / self.spec.dt
         self.seen, self.steps = seen, self.steps + 1
         with np.errstate(invalid="ignore", over="ignore"):
