@@ -226,7 +226,7 @@ def test_it_fits_the_screen_in_light_and_dark(opened, width):
     for scheme in ("light", "dark"):
         page = opened(width, color_scheme=scheme)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        image = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+        image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
         colours = image.getcolors(1 << 24) or []
         assert len(colours) > 100  # text, lines and a ramp of lambdas; a blank page has one or two
         count, paper = max(colours)
