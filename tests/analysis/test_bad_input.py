@@ -189,3 +189,13 @@ def test_tables_without_their_columns_are_refused():
 def test_options_that_make_no_sense_are_refused(bad):
     with pytest.raises(SaddleError):
         Options(**bad)
+
+
+def test_costs_near_zero_are_never_estimated_below_it():
+    runs, metrics = made(seeds=4)
+    rare = pl.when(pl.col("cost") > 60).then(pl.col("cost")).otherwise(0.0).alias("cost")
+    part = only(analyze(runs, metrics.with_columns(rare), FEW))
+    assert part.profile and part.frontier
+    for curve in (part.profile.cost.value, part.profile.cost.lo, [group.cost.lo for group in part.groups]):
+        assert np.min(np.array(curve, float)) == 0
+    assert min(part.frontier.grid) >= 0

@@ -60,13 +60,15 @@ def fit(sweep: Sweep, options: Options, at: np.ndarray | None = None) -> Fits:
     axis = np.linspace(x[0], x[-1], options.grid) if at is None else to_axis(at, options)
     counts = seed_counts(sweep, options)
 
-    def curve(values: np.ndarray) -> Fit:
+    def curve(values: np.ndarray, floor: bool) -> Fit:
         means = np.vstack([np.nanmean(values, axis=1), replicate_means(values, counts, options.level)])
         curves = smooth(x, means, axis, options.frac, options.iterations, options.correct)
+        if floor and np.nanmin(values) >= 0:  # a line may dip below 0 where costs are near it; no cost does
+            curves = np.maximum(curves, 0.0)
         return Fit(curves[0], curves[1:])
 
     lambdas = np.clip(from_axis(axis, options), sweep.lambdas[0], sweep.lambdas[-1])
-    return Fits(lambdas, axis, curve(sweep.returns), curve(sweep.costs))
+    return Fits(lambdas, axis, curve(sweep.returns, False), curve(sweep.costs, True))
 
 
 def falling(fits: Fits) -> Fits:

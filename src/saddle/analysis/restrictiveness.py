@@ -99,7 +99,8 @@ class Segment(NamedTuple):
 def segments(frontier: Arc, along: Slopes, level: float) -> list[Segment]:
     """The regimes: stretches of about constant slope, told apart from the average slope by their intervals."""
     edges = _partition(along.angle, max(along.spread, RESOLUTION**2))
-    places = along.place[edges[:-1]].tolist() + [1.0]
+    inner = np.array(edges[1:-1], int)
+    places = [0.0, *((along.place[inner - 1] + along.place[inner]) / 2).tolist(), 1.0]
     found: list[Segment] = []
     for start, end in itertools.pairwise(places):
         segment = _segment(frontier, start, end, level)
@@ -113,7 +114,9 @@ def _segment(frontier: Arc, start: float, end: float, level: float, kind: Kind |
     angle, angles = frontier.chord(np.array([start]), np.array([end]))
     lo, hi = interval(angles, level)
     slope, low, high = (float(to_slope(a)[0]) for a in (angle, lo, hi))
-    if kind is None:
+    if start == 0 and end == 1:  # the whole frontier has its own average slope
+        kind = "even"
+    elif kind is None:
         kind = "restrictive" if low > 1 else "unrestrictive" if high < 1 else "even"
     return Segment(start, end, kind, slope, low, high)
 
@@ -149,9 +152,8 @@ def round_limit(target: float, low: float, high: float) -> float:
     tens = 10.0 ** np.floor(np.log10(target))
     plain = np.array([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) * tens
     plain = plain[(plain >= low) & (plain <= high)]
-    if len(plain):
-        return float(plain[np.abs(np.log(plain / target)).argmin()])
-    return float(f"{target:.3g}")
+    nearest = plain[np.abs(np.log(plain / target)).argmin()] if len(plain) else target
+    return float(f"{nearest:.3g}")
 
 
 def _between(place: np.ndarray, values: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:

@@ -122,7 +122,7 @@ def statistics(returns: np.ndarray, costs: np.ndarray, level: float) -> Statisti
         mean_estimate(returns, level),
         _sd(returns),
         interquartile_mean(returns),
-        mean_estimate(costs, level),
+        _not_negative(mean_estimate(costs, level), costs),
         _sd(costs),
         interquartile_mean(costs),
     )
@@ -131,6 +131,11 @@ def statistics(returns: np.ndarray, costs: np.ndarray, level: float) -> Statisti
 def mean_estimate(values: np.ndarray, level: float) -> Estimate:
     """A mean over seeds with its t-interval."""
     return estimate(values.mean(), *mean_interval(values, level))
+
+
+def _not_negative(found: Estimate, costs: np.ndarray) -> Estimate:
+    """Costs that are never negative have no mean below 0."""
+    return found if found.lo is None or costs.min() < 0 else dataclasses.replace(found, lo=max(found.lo, 0.0))
 
 
 def estimate(value: float, lo: float, hi: float) -> Estimate:
