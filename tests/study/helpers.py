@@ -6,6 +6,7 @@ from saddle.config import PPO, GradientAscent
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.prepare import prepare
+from saddle.study.program import Factory
 from saddle.study.stop import Stopper
 
 TASK = "SafetyPointCircle1-v0"
@@ -55,7 +56,7 @@ class After(Stopper):
         return self.left_over < 0
 
 
-def work(plan, out, resume=False, stop=None, sweep=None, make=FakeProgram, lease=60.0):
+def work(plan, out, resume=False, stop=None, sweep=None, make: Factory = FakeProgram, lease=60.0):
     """Run a study in this process; returns it and what was said."""
     notes = Notes()
     study = prepare(plan, out, resume, sweep.path if sweep else None)

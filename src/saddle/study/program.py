@@ -70,14 +70,17 @@ class PopulationProgram:
         self.epochs = self.population.epochs
 
     def init(self) -> Any:
-        """The state before the first epoch, typed as one that was loaded is: both run the same compiled program."""
+        """The state before the first epoch, just as one that was loaded: same types, each leaf in its own buffer.
+
+        So both run the same compiled program, which takes over the buffers of the state that it is given.
+        """
         import jax
         import jax.numpy as jnp
 
-        def typed(leaf: Any) -> Any:  # NumPy leaves are of worlds on the host, some in float64
-            return jnp.asarray(leaf, leaf.dtype) if isinstance(leaf, jax.Array) else leaf
+        def own(leaf: Any) -> Any:  # NumPy leaves are of worlds on the host, some in float64
+            return jnp.array(leaf, leaf.dtype) if isinstance(leaf, jax.Array) else leaf
 
-        return jax.tree.map(typed, self.population.init())
+        return jax.tree.map(own, self.population.init())
 
     def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
         """One epoch of all members."""
