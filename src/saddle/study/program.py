@@ -99,9 +99,10 @@ class PopulationProgram:
     def snapshot(self, state: Any) -> Any:
         """A copy as NumPy arrays; keys as their numbers, which is how checkpoints hold them."""
         import jax
+        import jax.numpy as jnp
 
         def copied(leaf: Any) -> np.ndarray:
-            is_key = jax.dtypes.issubdtype(getattr(leaf, "dtype", None), jax.dtypes.prng_key)
+            is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
             return np.array(jax.random.key_data(leaf) if is_key else leaf)
 
         return jax.tree.map(copied, state)
