@@ -23,7 +23,7 @@ FACTS = "saddle"
 
 def save(path: Path, state: Any, facts: dict[str, Any]) -> None:
     """Write `state` and `facts` (plain JSON) to `path`. On a full disk the file that was there stays."""
-    arrays = {name: np.ascontiguousarray(_plain(leaf)) for name, leaf in _leaves(state)}
+    arrays = {name: np.asarray(_plain(leaf), order="C") for name, leaf in _leaves(state)}
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("wb") as file:

@@ -72,7 +72,7 @@ def look(ppo: PPO, moments: Moments, recent: Moments, obs: Array, final: Array, 
 
 def act(ppo: PPO, actor: Actor, seen: Array, key: Array, t: Array) -> tuple[Array, Array, Array]:
     """Action, mean and log-probability of one member at step t. seen [W, obs_dim]."""
-    mean = networks.apply(ppo, actor.layers, seen)
+    mean = networks.mean(ppo, actor, seen)
     noise = jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, ACT), t), mean.shape)
     action = mean + jnp.exp(actor.log_std) * noise
     return action, mean, networks.log_prob(actor, mean, action)

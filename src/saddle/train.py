@@ -1,4 +1,4 @@
-"""`saddle train`: one rule on one task, a few seeds. A training is a study of one unit: it resumes and reads like one."""
+"""`saddle train`: one rule on one task, a few seeds. A training is a study of one unit: it resumes and reads as one."""
 
 import time
 from collections.abc import Callable

@@ -61,7 +61,8 @@ def test_two_constraints():
     """With lambda = (0.5, 0.25) the best action is 0.75 / 1.75; ascent meets the tighter of two limits."""
     members = [Member(0, Fixed(0.5), (9.0, 9.0)), Member(0, GradientAscent(0.0, 0.5, "plain"), (9.0, 1.44))]
     got = train(TwoCosts(), members, 150, **BANDIT)
-    assert got["lambda"].shape[2] == 2
+    for key in ("cost", "window_cost", "lambda", "beta", "loss_vc", "ev_c", "grad_c"):
+        assert got[key].shape[1:] == (2, 2), key
     best = 0.5 / 2.0  # Fixed(0.5) prices both constraints at 0.5
     np.testing.assert_allclose(last(got["cost"])[0], [best**2, (best + 1) ** 2], atol=0.06)
     np.testing.assert_allclose(last(got["cost"])[1, 1], 1.44, atol=0.1)

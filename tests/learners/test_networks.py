@@ -17,42 +17,43 @@ from saddle.learners.networks import Actor
 def test_weighted_gradients_are_those_of_automatic_differentiation(activation):
     ppo = PPO(hidden=(7, 5), activation=activation)
     keys = jax.random.split(jax.random.key(0), 4)
-    layers = networks.init_layers(keys[0], (3, 7, 5, 2))
+    net = networks.init_net(keys[0], (3, 7, 5, 2))
+    layers = networks.layers_of(ppo, net, 3, 2)
+    np.testing.assert_array_equal(networks.flat(layers), net)
+    output = lambda net: networks.forward(ppo, networks.layers_of(ppo, net, 3, 2), x)[0]
     x, last = jax.random.normal(keys[1], (11, 3)), jax.random.normal(keys[2], (11, 2))
     weights = jax.random.normal(keys[3], (3, 11))
     _, inputs = networks.forward(ppo, layers, x)
     found = networks.deltas(ppo, layers, inputs, last)
     got = networks.weighted_gradients(ppo, inputs, found, weights)
     for weight, ours in zip(weights, got, strict=True):
-        objective = lambda p, weight=weight: jnp.sum(weight[:, None] * last * networks.apply(ppo, p, x))
-        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), ours, jax.grad(objective)(layers))
+        objective = lambda net, weight=weight: jnp.sum(weight[:, None] * last * output(net))
+        np.testing.assert_allclose(ours, jax.grad(objective)(net), atol=2e-5)
     plain = networks.gradient(ppo, inputs, found, jnp.ones(11))
-    objective = lambda p: jnp.sum(last * networks.apply(ppo, p, x))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), plain, jax.grad(objective)(layers))
+    np.testing.assert_allclose(plain, jax.grad(lambda net: jnp.sum(last * output(net)))(net), atol=2e-5)
 
 
 def test_bf16_stays_close():
     keys = jax.random.split(jax.random.key(0), 2)
-    layers = networks.init_layers(keys[0], (3, 64, 64, 2))
+    critic = networks.init_net(keys[0], (3, 64, 64, 1))
     x = jax.random.normal(keys[1], (50, 3))
-    exact, rounded = (networks.apply(PPO(precision=how), layers, x) for how in ("highest", "bf16"))
+    exact, rounded = (networks.value(PPO(hidden=(64, 64), precision=how), critic, x) for how in ("highest", "bf16"))
     assert rounded.dtype == np.float32
     np.testing.assert_allclose(rounded, exact, atol=2e-2)
     assert np.abs(rounded - exact).max() > 0
 
 
 def test_initial_weights_fill_their_interval():
-    (w, b), _ = networks.init_layers(jax.random.key(1), (16, 400, 1))
-    for values in (w, b):
-        assert np.abs(values).max() <= 0.25
-    assert stats.kstest(np.ravel(w), "uniform", (-0.25, 0.5)).pvalue > 0.01
+    first = np.asarray(networks.init_net(jax.random.key(1), (16, 400, 1)))[: 17 * 400]
+    assert np.abs(first).max() <= 0.25
+    assert stats.kstest(first, "uniform", (-0.25, 0.5)).pvalue > 0.01
 
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(*[st.floats(-2, 2)] * 4), min_size=2, max_size=2))
 def test_log_prob_and_kl(rows):
     mean, log_std, other, other_std = (jnp.array(column, np.float32) for column in zip(*rows, strict=True))
-    actor = Actor((), jnp.asarray(log_std))
+    actor = Actor(jnp.zeros(0), log_std)
     expected = stats.norm.logpdf(other, mean, np.exp(log_std)).sum()
     np.testing.assert_allclose(networks.log_prob(actor, mean, other), expected, rtol=1e-3, atol=1e-3)
     sigma, sigma_2 = np.exp(np.array(log_std, float)), np.exp(np.array(other_std, float))

@@ -81,21 +81,24 @@ def test_advantages_and_targets():
     np.testing.assert_allclose((adv + values)[:, 1], gae["target_value_c"], rtol=1e-5, atol=1e-5)
 
 
-def layers(flat):
-    arrays = [jnp.array(x, jnp.float32) for x in flat]
-    return tuple(zip(arrays[::2], arrays[1::2], strict=True))
+def net(parts):
+    return jnp.concatenate([jnp.array(part, jnp.float32).ravel() for part in parts])
+
+
+def minibatch_of(record):
+    data = {key: jnp.array(value, jnp.float32) for key, value in record["data"].items()}
+    start = record["start"]
+    actor = Actor(net(start["actor"]), jnp.array(start["log_std"]))
+    critics = jnp.stack([net(critic) for critic in start["critics"]])
+    learner = one.Learner(actor, critics, adam.init(actor), jax.vmap(adam.init)(critics), jnp.full(1, jnp.nan))
+    samples = one.Samples(mean=jnp.zeros_like(data["action"]), **data)
+    return learner, samples
 
 
 def test_two_minibatches_with_reward_scale_invariance():
     """Forward, back-propagation, clipped loss, beta, critics with L2, gradient clip and Adam, in one."""
     record = PEER["minibatch"]
-    data = {key: jnp.array(value, jnp.float32) for key, value in record["data"].items()}
-    start = record["start"]
-    actor = Actor(layers(start["actor"]), jnp.array(start["log_std"]))
-    critics = tuple(layers(critic) for critic in start["critics"])
-    adams = tuple(adam.init(critic) for critic in critics)
-    learner = one.Learner(actor, critics, adam.init(actor), adams, jnp.full(1, jnp.nan))
-    samples = one.Samples(mean=jnp.zeros_like(data["action"]), **data)
+    learner, samples = minibatch_of(record)
     weight, lam = jnp.full(16, 1 / 16), jnp.array([record["lambda"]])
     for step in record["steps"]:
         learner, stats = one.minibatch(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))
@@ -103,9 +106,27 @@ def test_two_minibatches_with_reward_scale_invariance():
         np.testing.assert_allclose(stats.loss_pi, step["loss"], rtol=1e-5)
         params = step["params"]
         np.testing.assert_allclose(learner.actor.log_std, params["log_std"], atol=1e-7)
-        for ours, theirs in zip(
-            (learner.actor.layers, *learner.critics), (params["actor"], *params["critics"]), strict=True
-        ):
-            for (w, b), (w2, b2) in zip(ours, layers(theirs), strict=True):
-                np.testing.assert_allclose(w, w2, atol=2e-6)
-                np.testing.assert_allclose(b, b2, atol=2e-6)
+        np.testing.assert_allclose(learner.actor.net, net(params["actor"]), atol=2e-6)
+        for ours, theirs in zip(learner.critics, params["critics"], strict=True):
+            np.testing.assert_allclose(ours, net(theirs), atol=2e-6)
+
+
+def test_scale_invariance_does_not_see_the_scale_of_costs():
+    """Costs a hundred times as large leave the actor's step as it is, but for rounding."""
+    steps = []
+    for size in (1.0, 100.0):
+        learner, samples = minibatch_of(PEER["minibatch"])
+        samples = samples._replace(advantage=samples.advantage * jnp.array([1.0, size]))
+        weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
+        steps.append(one.minibatch(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))[0].actor.net)
+    np.testing.assert_allclose(steps[0], steps[1], atol=2e-6)
+
+
+def test_beta_can_be_bounded():
+    """Without any cost beta explodes, as in the study; a bound holds it."""
+    learner, samples = minibatch_of(PEER["minibatch"])
+    free = samples._replace(advantage=samples.advantage * jnp.array([1.0, 0.0]))
+    weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
+    for bound, found in ((np.inf, lambda beta: beta > 1e6), (50.0, lambda beta: beta == 50.0)):
+        after, _ = one.minibatch(PPO(hidden=(6, 6), rsi_max=bound), learner, free, weight, lam, jnp.float32(3e-4))
+        assert found(float(after.beta[0]))

@@ -70,12 +70,12 @@ def _keep_failed(failed: Array, new: Array, old: Array) -> Array:
     return jnp.where(failed.reshape(-1, *[1] * (new.ndim - 1)), old, new)
 
 
-def _values(ppo: PPO, critics: tuple, obs: Array) -> Array:
-    """obs [T, M, W, obs_dim] -> [T, M, W, 1 + m]."""
+def _values(ppo: PPO, critics: Array, obs: Array) -> Array:
+    """critics [M, 1 + m, P], obs [T, M, W, obs_dim] -> [T, M, W, 1 + m]."""
 
     def at(obs: Array) -> Array:
         judge = jax.vmap(partial(networks.value, ppo))
-        return jnp.stack([judge(critic, obs) for critic in critics], -1)
+        return jnp.stack([judge(critics[:, i], obs) for i in range(critics.shape[1])], -1)
 
     return jax.lax.map(at, obs, batch_size=min(STEPS_AT_ONCE, obs.shape[0]))
 

@@ -93,7 +93,7 @@ def _member_pass(
         return one.minibatch(ppo, learner, jax.tree.map(lambda leaf: leaf[rows], samples), real / real.sum(), lam, lr)
 
     learner, stats = jax.lax.scan(step, learner, (order, real))
-    mean = networks.apply(ppo, learner.actor.layers, samples.obs)
+    mean = networks.mean(ppo, learner.actor, samples.obs)
     kl = networks.kl(samples.mean, log_std, mean, learner.actor.log_std).mean()
     return learner, jax.tree.map(lambda s: s.mean(0), stats), kl
 

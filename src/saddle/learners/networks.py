@@ -1,12 +1,16 @@
-"""Actor and critics: plain multi-layer perceptrons as pytrees, for one member; `jax.vmap` adds the members."""
+"""Actor and critics: plain multi-layer perceptrons, for one member; `jax.vmap` adds the members.
+
+A network is ONE flat vector [P], layer after layer, weights before biases: whatever treats all parameters alike (Adam,
+norms, picking members) is then one operation, on a GPU one kernel. `layers_of` shows it as matrices.
+"""
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.config import PPO, Precision
@@ -25,30 +29,53 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]
 
 
 class Actor(NamedTuple):
-    """A diagonal Gaussian: its mean comes from the layers, its spread does not depend on the observation."""
+    """A diagonal Gaussian: its mean comes from a network, its spread does not depend on the observation."""
 
-    layers: Layers
+    net: Array  # [P]
     log_std: Array  # [action_dim]
 
 
-def init_layers(key: Array, sizes: Sequence[int]) -> Layers:
-    """PyTorch's default: weights and biases uniform within 1 / sqrt(inputs). One draw for all of them."""
-    shapes = [(inputs + 1, outputs) for inputs, outputs in itertools.pairwise(sizes)]
-    ends = list(itertools.accumulate(math.prod(shape) for shape in shapes))
-    draw = jax.random.uniform(key, (ends[-1],), minval=-1.0)
-    parts = [draw[start:end] for start, end in itertools.pairwise([0, *ends])]
-    tables = [part.reshape(shape) * sizes[i] ** -0.5 for i, (part, shape) in enumerate(zip(parts, shapes, strict=True))]
-    return tuple((table[:-1], table[-1]) for table in tables)
+def init_net(key: Array, sizes: Sequence[int]) -> Array:
+    """[P]. PyTorch's default: weights and biases uniform within 1 / sqrt(inputs)."""
+    bounds = [
+        np.full((inputs + 1) * outputs, inputs**-0.5, np.float32) for inputs, outputs in itertools.pairwise(sizes)
+    ]
+    return jax.random.uniform(key, (sum(map(len, bounds)),), minval=-1.0) * np.concatenate(bounds)
 
 
 def init_actor(key: Array, ppo: PPO, obs_dim: int, action_dim: int) -> Actor:
     """An untrained policy."""
-    return Actor(init_layers(key, (obs_dim, *ppo.hidden, action_dim)), jnp.full(action_dim, ppo.log_std))
+    return Actor(init_net(key, (obs_dim, *ppo.hidden, action_dim)), jnp.full(action_dim, ppo.log_std))
 
 
-def init_critic(key: Array, ppo: PPO, obs_dim: int) -> Layers:
-    """An untrained value function."""
-    return init_layers(key, (obs_dim, *ppo.hidden, 1))
+def init_critic(key: Array, ppo: PPO, obs_dim: int) -> Array:
+    """An untrained value function [P]."""
+    return init_net(key, (obs_dim, *ppo.hidden, 1))
+
+
+def layers_of(ppo: PPO, net: Array, inputs: int, outputs: int) -> Layers:
+    """The matrices of a network [P]."""
+    layers, start = [], 0
+    for a, b in itertools.pairwise((inputs, *ppo.hidden, outputs)):
+        middle, end = start + a * b, start + (a + 1) * b
+        layers.append((net[start:middle].reshape(a, b), net[middle:end]))
+        start = end
+    return tuple(layers)
+
+
+def flat(layers: Layers) -> Array:
+    """The network [P] that has these matrices."""
+    return jnp.concatenate([part.ravel() for layer in layers for part in layer])
+
+
+def mean(ppo: PPO, actor: Actor, x: Array) -> Array:
+    """The policy's mean. x [..., obs_dim] -> [..., action_dim]."""
+    return forward(ppo, layers_of(ppo, actor.net, x.shape[-1], actor.log_std.size), x)[0]
+
+
+def value(ppo: PPO, critic: Array, x: Array) -> Array:
+    """x [..., obs_dim] -> [...]."""
+    return forward(ppo, layers_of(ppo, critic, x.shape[-1], 1), x)[0][..., 0]
 
 
 def forward(ppo: PPO, layers: Layers, x: Array) -> tuple[Array, tuple[Array, ...]]:
@@ -61,16 +88,6 @@ def forward(ppo: PPO, layers: Layers, x: Array) -> tuple[Array, tuple[Array, ...
     return _dot(inputs[-1], w, ppo.precision) + b, tuple(inputs)
 
 
-def apply(ppo: PPO, layers: Layers, x: Array) -> Array:
-    """x [..., in] -> [..., out]."""
-    return forward(ppo, layers, x)[0]
-
-
-def value(ppo: PPO, layers: Layers, x: Array) -> Array:
-    """x [..., obs_dim] -> [...]."""
-    return apply(ppo, layers, x)[..., 0]
-
-
 def deltas(ppo: PPO, layers: Layers, inputs: tuple[Array, ...], last: Array) -> tuple[Array, ...]:
     """Back-propagation, sample by sample: d(last . output) / d(what enters each layer's activation), [N, width]."""
     slope, found = ACTIVATIONS[ppo.activation][1], [last]
@@ -80,26 +97,24 @@ def deltas(ppo: PPO, layers: Layers, inputs: tuple[Array, ...], last: Array) -> 
     return tuple(found)
 
 
-def gradient(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], present: Array) -> Layers:
-    """Sum of the samples' gradients. present [N] is 1 for each sample."""
+def gradient(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], present: Array) -> Array:
+    """Sum of the samples' gradients [P]. present [N] is 1 for each sample."""
 
     def layer(x: Array, delta: Array) -> tuple[Array, Array]:
         return _dot(x.T, delta, ppo.precision), _sums(ppo, present[None], delta)[0]
 
-    return tuple(layer(x, delta) for x, delta in zip(inputs, found, strict=True))
+    return flat(tuple(layer(x, delta) for x, delta in zip(inputs, found, strict=True)))
 
 
-def weighted_gradients(
-    ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array
-) -> tuple[Layers, ...]:
-    """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves them all."""
+def weighted_gradients(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array) -> list[Array]:
+    """Weighted sums of the samples' gradients [P], one per row of weights [K, N]. One back-propagation serves all."""
 
     def layer(x: Array, delta: Array) -> list[tuple[Array, Array]]:
         biases = _sums(ppo, weights, delta)
         return [(_weighted(ppo, x, delta, weight), bias) for weight, bias in zip(weights, biases, strict=True)]
 
     layers = [layer(x, delta) for x, delta in zip(inputs, found, strict=True)]
-    return tuple(tuple(layer[k] for layer in layers) for k in range(weights.shape[0]))
+    return [flat(tuple(layer[k] for layer in layers)) for k in range(weights.shape[0])]
 
 
 def _weighted(ppo: PPO, x: Array, delta: Array, weight: Array) -> Array:
