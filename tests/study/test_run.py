@@ -13,6 +13,7 @@ from helpers import TASK, After, Notes, small, work
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from saddle.analysis import Options, analyze
 from saddle.errors import SaddleError
 from saddle.study import claims, unit
 from saddle.study.plan import Stage
@@ -52,6 +53,8 @@ def test_lambda_star_comes_from_the_sweep(tmp_path):
     assert found[10.0] == pytest.approx(3.0, rel=0.05)
     assert found[25.0] == pytest.approx(0.6, rel=0.05)
     assert found[99.0] == pytest.approx(0.1)  # below everywhere: the sweep's mildest
+    said = analyze(study.runs, study.scan_metrics(), Options(limits=(10.0, 25.0))).tasks[0].limits
+    assert [found[at.limit] for at in said] == [at.lambda_.value for at in said]
     assert stars["rule"].unique().to_list() == ["fixed"]
     assert {json.loads(p)["rule"]["init"] for p in stars["params"]} == set(found.values())
     at_star = study.metrics.join(stars, on="run").group_by("limit").agg(pl.col("cost").mean())

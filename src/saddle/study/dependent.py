@@ -1,11 +1,9 @@
 """Runs that wait for others: lambda* of a limit comes from the frontier of a sweep."""
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from saddle import config
@@ -14,7 +12,7 @@ from saddle.errors import SaddleError
 from saddle.study.store import Study
 from saddle.study.writer import member_rows
 
-FINAL_SHARE = 0.05  # of training, over which a run's cost is averaged
+FEWEST_REPLICATES = 100  # of the bootstrap, whose intervals nobody asks for here
 
 
 def waits(frame: pl.DataFrame) -> bool:
@@ -36,10 +34,8 @@ def ready(study: Study, frame: pl.DataFrame, sweep: Study | None) -> bool:
 def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFrame:
     """The unit's runs, each with the lambda* of its limit."""
     source = sweep or study
-    costs = final_costs(source, _sweep_runs(source, frame))
-    if sum(at > 0 for at in costs) < 2:
-        raise SaddleError(f"lambda* of {frame['task'][0]} needs a sweep of two lambdas or more that did not fail")
-    stars = {limit: lambda_star(costs, limit) for limit in frame["limit"].unique().to_list()}
+    limits = frame["limit"].unique().sort().to_list()
+    stars = lambda_stars(_sweep_runs(source, frame), source.scan_metrics(), limits)
     changes = []
     for params, limit in frame.select("params", "limit").iter_rows():
         rule = config.to_dict(Fixed(stars[limit]))
@@ -47,45 +43,24 @@ def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFr
     return member_rows(frame, changes)
 
 
-def final_costs(study: Study, runs: pl.DataFrame) -> dict[float, list[float]]:
-    """Each seed's mean cost over the final share of training, by lambda. Failed runs have none."""
-    runs = runs.filter(status="done").select("run", pl.col("lambda").alias("at"))
-    per_run = (
-        study.scan_metrics()
-        .select("run", "epoch", "cost")
-        .join(runs.lazy(), on="run")
-        .with_columns((pl.col("epoch").max() + 1).over("run").alias("epochs"))
-        .filter(pl.col("epoch") >= pl.col("epochs") - (FINAL_SHARE * pl.col("epochs")).ceil())
-        .group_by("run", "at")
-        .agg(pl.col("cost").cast(pl.Float64).drop_nans().mean())
-        .drop_nulls()
-        .sort("at", "run")
-        .collect()
-    )
-    costs: dict[float, list[float]] = {}
-    for at, cost in per_run.select("at", "cost").iter_rows():
-        costs.setdefault(at, []).append(cost)
-    return costs
+def lambda_stars(runs: pl.DataFrame, metrics: pl.LazyFrame, limits: Sequence[float]) -> dict[float, float]:
+    """lambda* of each limit from the sweep `runs` of one task: what `saddle analyze` says with its defaults.
 
-
-def lambda_star(costs: Mapping[float, Sequence[float]], limit: float) -> float:
-    """The smallest lambda at which the smoothed cost profile falls to the limit, as `saddle analyze` finds it.
-
-    When the profile never crosses the limit, the end of the sweep that comes nearest: the smallest lambda if the cost
-    is below everywhere, the largest if it is above.
+    When the profile never crosses a limit, the end of the sweep that comes nearest: the smallest lambda if the cost is
+    below everywhere, the largest if it is above.
     """
-    from saddle.analysis.options import Options
-    from saddle.analysis.profile import Sweep, crossings, fit, from_axis
+    from saddle.analysis import Options, analyze
 
-    options = Options(replicates=100)  # of which only the estimate is used
-    lambdas = np.array(sorted(at for at in costs if at > 0))
-    seeds = max(len(costs[at]) for at in lambdas)
-    table = np.array([[*costs[at], *[math.nan] * (seeds - len(costs[at]))] for at in lambdas])
-    profile = fit(Sweep(lambdas, np.arange(seeds), table, table), options)
-    found = crossings(profile.axis, profile.costs.value, limit)
-    if len(found):
-        return float(from_axis(found[0], options))
-    return float(lambdas[0] if profile.costs.value[0] <= limit else lambdas[-1])
+    metrics = metrics.join(runs.lazy().select("run"), on="run", how="semi")
+    found = analyze(runs, metrics, Options(limits=tuple(limits), replicates=FEWEST_REPLICATES)).tasks
+    if not found or found[0].profile is None:
+        raise SaddleError(f"lambda* of {runs['task'][0]} needs a sweep of two lambdas or more that did not fail")
+    ends = {"always below": found[0].profile.lambda_[0], "always above": found[0].profile.lambda_[-1]}
+    stars = {}
+    for at in found[0].limits:
+        value = at.lambda_.value if at.status == "reached" else ends[at.status or "always above"]
+        stars[at.limit] = float(value)  # type: ignore[arg-type]
+    return stars
 
 
 def open_sweep(path: Path | None) -> Study | None:
