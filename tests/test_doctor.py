@@ -166,3 +166,10 @@ def test_json_report(monkeypatch, capsys):
     entries = json.loads(capsys.readouterr().out)
     assert list(entries) == ["cpu", "mjx-warp"]
     assert entries["cpu"] == {"group": "machine", "ok": True, "detail": "2 cores", "advice": ""}
+
+
+def test_a_package_that_prints_on_import_does_not_spoil_the_json(tmp_path, monkeypatch, capsys):
+    (tmp_path / "chatty_package.py").write_text("print('Failed to import something')\n__version__ = '1'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert doctor._package("engines", "chatty", "chatty_package", "").ok
+    assert capsys.readouterr().out == ""

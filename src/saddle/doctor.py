@@ -4,8 +4,10 @@ Each check really tries the thing (imports the package, makes the GL context) an
 answer, not a crash.
 """
 
+import contextlib
 import dataclasses
 import importlib
+import io
 import json
 import os
 import platform
@@ -164,7 +166,8 @@ def _jax() -> Finding:
 def _package(group: str, name: str, module: str, advice: str) -> Finding:
     """Whether a package imports, and its version."""
     try:
-        found = importlib.import_module(module)
+        with contextlib.redirect_stdout(io.StringIO()):  # MJX prints that Warp is missing, which JSON cannot bear
+            found = importlib.import_module(module)
     except ModuleNotFoundError:
         return Finding(group, name, False, "not installed", advice)
     except Exception as error:
