@@ -63,6 +63,20 @@ def test_further_constraints_and_columns_are_kept(tmp_path):
     assert runs_frame(rows_of("u", ["a"], limit_1=3.0))["limit_1"].to_list() == [3.0]
 
 
+def test_plain_polars_reads_the_same_tables(tmp_path):
+    """As docs/store.md says it is done without Saddle."""
+    study = make(tmp_path / "s", {"u0": ["a", "b"], "u1": ["c"]})
+    writer.write_chunk(study.path, "u0", 0, 3, metrics_frame(["a", "b"], 0, epochs_of(2, 3)))
+    writer.write_chunk(study.path, "u0", 3, 5, metrics_frame(["a", "b"], 3, epochs_of(2, 2, start=3)))
+    writer.write_chunk(study.path, "u1", 0, 2, metrics_frame(["c"], 0, epochs_of(1, 2)))
+    runs = pl.read_parquet(f"{study.path}/runs/*.parquet", missing_columns="insert")
+    metrics = pl.scan_parquet(
+        f"{study.path}/metrics/*/*.parquet", missing_columns="insert", extra_columns="ignore"
+    ).collect()
+    assert runs.equals(study.runs) and metrics.sort("run", "epoch").equals(study.metrics, null_equal=True)
+    assert metrics.height == 2 * 5 + 2
+
+
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=8))
 def test_no_epoch_is_ever_there_twice(tmp_path_factory, spans):

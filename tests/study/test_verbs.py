@@ -1,5 +1,6 @@
 """The command line around studies: what it prints, its exit codes, and one line for every mistake."""
 
+import io
 import json
 import os
 import stat
@@ -8,9 +9,10 @@ import sys
 
 import pytest
 from helpers import TASK, After, small, work
+from rich.console import Console
 
 from saddle.cli import main
-from saddle.study import show, status
+from saddle.study import show, status, view
 from saddle.study.run import run
 
 FILE = f"""
@@ -124,6 +126,25 @@ def test_watch_ends_when_the_study_does(tmp_path, capsys):
     study, _ = work(small(), tmp_path / "s")
     assert main(["study", "watch", str(study.path), "--every", "0.01"]) == 0
     assert capsys.readouterr().out == "small: 14 runs (14 done), 100%\n"
+
+
+def terminal():
+    return Console(force_terminal=True, width=100, highlight=False, file=io.StringIO())
+
+
+def test_on_a_terminal_it_is_bars_and_a_live_table(tmp_path, monkeypatch):
+    screen = terminal()
+    monkeypatch.setattr(view, "console", lambda: screen)
+    with view.view(as_json=False) as bars:
+        bars.epoch("PointCircle1-00", 3, 12, 5, 0.25)
+        bars.say("something [happened]")
+    shown = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "PointCircle1-00 (5 runs)" in shown and "3/12" in shown and "something [happened]" in shown
+    study, _ = work(small(), tmp_path / "s")
+    table = terminal()
+    monkeypatch.setattr(status, "console", lambda: table)
+    status.watch(study, 0.01, as_json=False)
+    assert "PointCircle1-star-00" in table.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_show_counts_and_estimates(file, capsys):
