@@ -114,6 +114,23 @@ def bench_tasks(
     run(sum(tasks, ()), worlds, as_json, engine)
 
 
+@bench.command(name="learner")
+def bench_learner(
+    task: Annotated[str, arg(metavar="TASK", help="Name of the task.")] = "SafetyPointCircle1-v0",
+    members: Annotated[int, arg(metavar="N", help="Runs in the population.")] = 1,
+    epochs: Annotated[int, arg(metavar="N", help="Epochs to time, after one that compiles.")] = 3,
+    ppo: PPO = PPO(target_kl=1e9),
+    as_json: Json = False,
+) -> None:
+    """Measure training: env steps per second end to end, rollouts and updates apart, and memory.
+
+    No member stops early here (--ppo.target-kl 1e9), so that every epoch takes all its passes.
+    """
+    from saddle.bench.learner import run
+
+    run(task, members, epochs, ppo, as_json)
+
+
 @app.command
 def train(
     task: Annotated[Positional[str], arg(metavar="TASK", help="Name of the task, as 'saddle tasks' lists it.")],

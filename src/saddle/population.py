@@ -47,7 +47,7 @@ class Population:
     ) -> None:
         options = {} if engine is None else {"engine": engine}
         self._task = tasks.make(task, **options) if isinstance(task, str) else task
-        self._native = tasks.on_host(self._task)
+        self.on_host = tasks.on_host(self._task)
         self.spec, self.ppo, self.members = self._task.spec, ppo, tuple(members)
         self.task = self.spec.name
         self.epochs = steps // ppo.steps_per_epoch
@@ -56,6 +56,7 @@ class Population:
         self._gains = multipliers.gains([member.rule for member in self.members])
         self._limits = jnp.array([member.limits for member in self.members], jnp.float32)
         self._chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
+        self._first = self._init if self.on_host else jax.jit(self._init)
         self._program = jax.jit(self._epoch, donate_argnums=0)
         self._learn = jax.jit(self._after_rollout, donate_argnums=(0, 3))
 
@@ -84,11 +85,11 @@ class Population:
 
     def init(self) -> PopulationState:
         """Before the first epoch."""
-        return jax.jit(self._init)() if not self._native else self._init()
+        return self._first()
 
     def init_shape(self) -> PopulationState:
         """Shapes and types of a state."""
-        return jax.eval_shape(self._init) if not self._native else self._init()
+        return self._init() if self.on_host else jax.eval_shape(self._init)
 
     def epoch_of(self, state: PopulationState) -> int:
         """Epochs done."""
@@ -96,13 +97,21 @@ class Population:
 
     def epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, np.ndarray]]:
         """One epoch of every member. Metrics are [M], or [M, m] where there is one per constraint. Consumes `state`."""
-        state, metrics = self._host_epoch(state) if self._native else self._program(state)
+        state, metrics = self._host_epoch(state) if self.on_host else self._program(state)
         metrics = {name: np.array(value) for name, value in metrics.items()}
         lost = metrics["failed"] > 0
         for value in metrics.values():
             if np.issubdtype(value.dtype, np.floating):
                 value[lost] = np.nan
         return state, metrics
+
+    def peak_bytes(self, state: PopulationState) -> int | None:
+        """Memory that the compiler plans for an epoch; None where it does not say."""
+        stats = self._program.lower(state).compile().memory_analysis()
+        if stats is None:
+            return None
+        used = stats.argument_size_in_bytes + stats.output_size_in_bytes + stats.temp_size_in_bytes
+        return used - stats.alias_size_in_bytes
 
     def policy(self, state: PopulationState, i: int) -> dict[str, np.ndarray]:
         """Member i's policy as plain arrays, as policy.npz holds them."""
@@ -134,7 +143,7 @@ class Population:
         moments, worlds = collect.no_moments(len(self.members), spec.obs_dim), None
         if self.ppo.layout == "wide":
             worlds, recent = self._fresh(moments, self._keys(0))
-            worlds = worlds if self._native else collect.stagger(self._task, worlds)
+            worlds = worlds if self.on_host else collect.stagger(self._task, worlds)
             moments = jax.vmap(normalise.merge)(moments, recent)
         return PopulationState(jnp.zeros((), jnp.int32), pupil, moments, worlds)
 
@@ -144,7 +153,7 @@ class Population:
         return HostCollector(tasks.host_worlds(self.task, count), self.ppo, len(self.members))
 
     def _fresh(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
-        if self._native:
+        if self.on_host:
             return self._host.fresh(moments, keys)
         return collect.fresh(self._task, self.ppo, moments, keys)
 
@@ -154,12 +163,15 @@ class Population:
             return self._fresh(state.moments, keys)
         return state.worlds, collect.no_moments(len(self.members), self.spec.obs_dim)
 
-    def _epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
+    def rollout(self, state: PopulationState) -> tuple[Worlds, Moments, collect.Rollout]:
+        """An epoch's steps on the device, without what is learned from them."""
         keys = self._keys(state.epoch)
         worlds, recent = self._start(state, keys)
         actor = state.pupil.learner.actor
-        worlds, moments, rollout = collect.on_device(self._task, self.ppo, actor, state.moments, recent, worlds, keys)
-        return self._after_rollout(state, worlds, moments, rollout)
+        return collect.on_device(self._task, self.ppo, actor, state.moments, recent, worlds, keys)
+
+    def _epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
+        return self._after_rollout(state, *self.rollout(state))
 
     def _host_epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
         keys = self._keys(state.epoch)

@@ -113,4 +113,4 @@ def rule_margin(costs: np.ndarray, limit: float, options: Options) -> tuple[Esti
     if value < 0:
         return Estimate(None), "the seeds scatter so widely that no limit of 0 or more reaches the share"
     reason = f"{options.satisfied_share:.0%} of seeds end within {limit - value:+.3g} of the limit they train at"
-    return estimate(min(value, limit), max(lo, 0.0), min(hi, limit)), reason
+    return estimate(min(value, limit), max(min(lo, limit), 0.0), min(hi, limit)), reason

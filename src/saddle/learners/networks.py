@@ -45,7 +45,7 @@ def init_net(key: Array, sizes: Sequence[int]) -> Array:
 
 def init_actor(key: Array, ppo: PPO, obs_dim: int, action_dim: int) -> Actor:
     """An untrained policy."""
-    return Actor(init_net(key, (obs_dim, *ppo.hidden, action_dim)), jnp.full(action_dim, ppo.log_std))
+    return Actor(init_net(key, (obs_dim, *ppo.hidden, action_dim)), jnp.full(action_dim, ppo.log_std, jnp.float32))
 
 
 def init_critic(key: Array, ppo: PPO, obs_dim: int) -> Array:

@@ -10,7 +10,7 @@ EPSILON = 1e-8
 
 def start(m: int) -> Array:
     """Beta [m] before the first minibatch: none yet."""
-    return jnp.full(m, jnp.nan)
+    return jnp.full(m, jnp.nan, jnp.float32)
 
 
 def refresh(ppo: PPO, beta: Array, reward_norm: Array, cost_norms: Array) -> Array:
