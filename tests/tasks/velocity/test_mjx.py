@@ -20,7 +20,7 @@ from saddle.parity import velocity
 from saddle.parity.golden import load
 from saddle.tasks import autoreset, make
 from saddle.tasks.batch import one_batch
-from saddle.tasks.velocity import colliders, models, steppers
+from saddle.tasks.velocity import colliders, engines, models, steppers
 from saddle.tasks.velocity.bodies import BODIES
 from saddle.tasks.velocity.steppers import mjx
 
@@ -121,6 +121,16 @@ def test_a_reset_is_the_first_pose_with_noise(name):
     if body.free:
         np.testing.assert_allclose(np.linalg.norm(state.qpos[:, 3:7], axis=1), 1, atol=1e-6)
     assert state.obs.shape == (400, body.spec.obs_dim) and not state.terminated.any()
+
+
+@pytest.mark.parametrize(
+    ("backend", "missing", "engine"),
+    [("cpu", (), "native"), ("gpu", (), "mjx-warp"), ("gpu", ("warp",), "mjx-jax"), ("gpu", ("mujoco.mjx",), "native")],
+)
+def test_the_default_engine_is_the_best_one_here(monkeypatch, backend, missing, engine):
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    monkeypatch.setattr(engines, "_found", lambda module: module not in missing)
+    assert engines.default() == engine
 
 
 def test_mistakes_are_named(monkeypatch):

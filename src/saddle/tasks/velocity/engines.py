@@ -58,8 +58,8 @@ def make(name: str, engine: str | None = None, **options: Any) -> Task:
 
 
 def default() -> str:
-    """MuJoCo C without a GPU, Warp with one, and MJX's own code where Warp is missing."""
-    if jax.default_backend() == "cpu":
+    """MuJoCo C without a GPU or without MJX, Warp with both, and MJX's own code where Warp is missing."""
+    if jax.default_backend() == "cpu" or not _found("mujoco.mjx"):
         return "native"
     return "mjx-warp" if _found("warp") and jax.default_backend() == "gpu" else "mjx-jax"
 
