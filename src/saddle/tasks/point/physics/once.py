@@ -42,6 +42,12 @@ def _through_conditional(x: X) -> X:
     return lax.cond(always, lambda y: y, lambda y: jax.tree.map(jnp.zeros_like, y), x)
 
 
+def only_if(pred: Array, f: Callable[[], X]) -> X:
+    """f() where pred [] holds, else zeros."""
+    nothing = jax.tree.map(lambda v: jnp.zeros(v.shape, v.dtype), jax.eval_shape(f))
+    return lax.cond(pred, f, lambda: nothing)
+
+
 def add_all(parts: Iterable[Array]) -> Array:
     """The sum of one or more arrays."""
     return functools.reduce(operator.add, parts)
@@ -87,11 +93,7 @@ def map_slots(f: Callable[[Any], X], slots: Any, used: Array, axis: int = 0) -> 
     rows, first = _rows(slots, used.shape[0])
     if used.shape[0] == 1:
         return jax.tree.map(lambda v: jnp.expand_dims(v, axis), f(first))
-    nothing = jax.tree.map(lambda v: jnp.zeros(v.shape, v.dtype), jax.eval_shape(f, first))
-
-    def one(row: tuple[Any, Array]) -> X:
-        return lax.cond(jnp.any(row[1]), lambda: f(row[0]), lambda: nothing)
-
+    one = lambda row: only_if(jnp.any(row[1]), lambda: f(row[0]))
     return jax.tree.map(lambda v: jnp.moveaxis(v, 0, axis), lax.map(one, (rows, used)))
 
 

@@ -20,12 +20,21 @@ from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import contact, pairs
 from saddle.tasks.point.physics.contact import Contacts, Strain, Sym6, add, entry, triangle
-from saddle.tasks.point.physics.once import add_all, map_slots, once, per_body, sum_slots, sum_slots_from, total
+from saddle.tasks.point.physics.once import (
+    add_all,
+    map_slots,
+    once,
+    only_if,
+    per_body,
+    sum_slots,
+    sum_slots_from,
+    total,
+)
 from saddle.tasks.point.physics.rigid import Motion
 from saddle.tasks.point.physics.vec import Vec
 
 ITERATIONS = 30  # at most; a handful is usual
-LINE_SEARCH = 8
+LINE_SEARCH = 8  # at most; two or three are usual
 
 
 class Weld(NamedTuple):
@@ -102,7 +111,8 @@ def _strains(p: Problem, z: Unknown, offset: bool = True) -> _Strains:
 
         bodies = per_body(of_body, (p.bodies, with_robot, z.body, p.arm))
     if p.pairs:
-        others = per_body(lambda pair: of_slots(*pair), (p.pairs, pairs.relative(z.body, p.arm)))
+        of_pairs = lambda: per_body(lambda pair: of_slots(*pair), (p.pairs, pairs.relative(z.body, p.arm)))
+        others = only_if(_paired(p), of_pairs)
     return _Strains(static, bodies, others)
 
 
@@ -143,11 +153,17 @@ def _newton(p: Problem, z: Unknown, strains: _Strains) -> tuple[Unknown, Unknown
     if not p.pairs:
         gradient = Unknown(g_robot, g_body)
         return gradient, _star_solve(p.arm, h_robot, h_body, coupling, gradient)
-    push, hold = _terms(p.pairs, strains.pairs)
+    between = p.pairs
+    push, hold = only_if(_paired(p), lambda: _terms(between, strains.pairs))
     gradient = Unknown(g_robot, g_body + pairs.scatter(Motion(Vec(*push[:3]), Vec(*push[3:])), p.arm))
     star = lambda: _star_solve(p.arm, h_robot, h_body, coupling, gradient)
     dense = lambda: Unknown(*pairs.dense_solve(p.arm, h_robot, h_body, coupling, triangle(hold), *gradient))
-    return gradient, jax.lax.cond(jnp.any(p.pairs.weight > 0), dense, star)
+    return gradient, jax.lax.cond(_paired(p), dense, star)
+
+
+def _paired(p: Problem) -> Array:
+    """[] bool: whether any two bodies touch."""
+    return jnp.any(p.pairs.weight > 0) if p.pairs else jnp.zeros((), bool)
 
 
 def _terms(c: Contacts, s: Strain, split: int = 0) -> tuple:
@@ -202,30 +218,42 @@ def _line_search(p: Problem, z: Unknown, d: Unknown, s: _Strains) -> Unknown:
         base = base + total(_dot(_body_gradient(p, z.body), d.body))
         curve = curve + total(_dot(contact.times(p.mass, d.body), d.body))
 
-    def slope(step: Array) -> tuple[Array, Array]:
-        first, second = base + step * curve, curve
-        of_row = lambda row: jnp.stack(contact.slope(row[0], row[1], row[2], step))
-        of_all = lambda rows: sum_slots(of_row, rows, rows[0] > 0)  # [2, ...]
-        for group, s_g, ds_g in zip((p.static, p.bodies, p.pairs), s, ds, strict=True):
-            if group is not None:
-                rows = (group.weight, s_g, ds_g)
-                both = total(per_body(of_all, rows), axis=1) if group.weight.ndim > 2 else of_all(rows)
-                first, second = first + both[0], second + both[1]
-        return first, second
+    def unfinished(carry: tuple[Array, Array, Array, Array, Array]) -> Array:
+        return (carry[0] < LINE_SEARCH) & jnp.any(carry[4])
 
-    def refine(_: int, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        step, low, high = carry
-        first, second = slope(step)
+    def refine(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
+        count, step, low, high, _ = carry
+        of_contacts = _slope(p, s, ds, step)
+        first, second = base + step * curve + of_contacts[0], curve + of_contacts[1]
         low = jnp.where(first < 0, step, low)
         high = jnp.where(first > 0, step, high)
         guess = step - first / jnp.where(second > 0, second, 1)
         inside = (guess > low) & (guess < high)
         middle = jnp.where(jnp.isinf(high), 2 * low + 1, 0.5 * (low + high))
-        return jnp.where(inside | (first == 0), guess, middle), low, high
+        new = jnp.where(inside | (first == 0), guess, middle)
+        return count + 1, new, low, high, jnp.abs(new - step) > enough * jnp.abs(new)
 
     one = jnp.ones_like(base)
-    step = jax.lax.fori_loop(0, LINE_SEARCH, refine, (one, 0 * one, one * jnp.inf))[0]
+    enough = 1e-12 if one.dtype == jnp.float64 else 1e-6  # relative: below this the step is found
+    start = (jnp.zeros((), jnp.int32), one, 0 * one, one * jnp.inf, jnp.ones(one.shape, bool))
+    step = jax.lax.while_loop(unfinished, refine, start)[1]
     return jax.tree.map(lambda a, b: a + step * b, z, d)
+
+
+def _slope(p: Problem, s: _Strains, ds: _Strains, step: Array) -> Array:
+    """[2, N]: first and second derivative of all contacts' cost along the line."""
+    of_row = lambda row: jnp.stack(contact.slope(row[0], row[1], row[2], step))
+    of_all = lambda rows: sum_slots(of_row, rows, rows[0] > 0)
+    of_bodies = lambda rows: total(per_body(of_all, rows), axis=1)
+    out = jnp.zeros((2, *step.shape), step.dtype)
+    if p.static:
+        out = out + of_all((p.static.weight, s.static, ds.static))
+    if p.bodies:
+        out = out + of_bodies((p.bodies.weight, s.bodies, ds.bodies))
+    if p.pairs:
+        rows = (p.pairs.weight, s.pairs, ds.pairs)
+        out = out + only_if(_paired(p), lambda: of_bodies(rows))
+    return out
 
 
 def robot_mass(yaw: Array) -> list[list[Array]]:
