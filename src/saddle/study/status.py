@@ -35,7 +35,7 @@ class UnitStatus:
     pace: float | None
     """Seconds of an epoch."""
     left: float | None
-    """Seconds to its end at that pace; None before a first epoch."""
+    """Seconds to its end at that pace; None before a second epoch."""
     holder: str | None
     """Who works on it."""
     error: str | None
@@ -170,7 +170,7 @@ def _unit(study: Study, unit: str) -> UnitStatus:
     elif state == "running":
         state = "interrupted"
     epoch, epochs, seconds = progress.get("epoch", 0), progress.get("epochs"), progress.get("seconds", 0.0)
-    pace = progress.get("pace") or (seconds / epoch if epoch else None)
+    pace = progress.get("pace")  # None after one epoch, which compiled
     left = pace * (epochs - epoch) if pace and epochs else None
     name = f"{holder.host.partition(' ')[0]}:{holder.pid}" if alive and holder else None
     error = progress.get("error")
