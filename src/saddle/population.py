@@ -58,7 +58,7 @@ class Population:
         self._chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
         self._first = self._init if self.on_host else jax.jit(self._init)
         self._program = jax.jit(self._epoch, donate_argnums=0)
-        self._learn = jax.jit(self._after_rollout, donate_argnums=(0, 3))
+        self._learn = jax.jit(self._after_rollout, donate_argnums=0)
 
     def _check(self, steps: int) -> None:
         if not self.members:
@@ -84,8 +84,8 @@ class Population:
         return 4 * (2 * networks + 2 * self.ppo.steps_per_epoch * row)
 
     def init(self) -> PopulationState:
-        """Before the first epoch."""
-        return self._first()
+        """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them over."""
+        return jax.tree.map(lambda leaf: leaf.copy(), self._first())
 
     def init_shape(self) -> PopulationState:
         """Shapes and types of a state."""

@@ -1,0 +1,53 @@
+"""Rollouts: what the host's collector gives the learner is what the device's gives, and both hold together."""
+
+from functools import cache
+
+import jax
+import numpy as np
+import pytest
+
+from saddle import checkpoint
+from saddle.config import PPO, Fixed, Member
+from saddle.population import Population
+
+HOPPER = "SafetyHopperVelocity-v1"
+MEMBERS = (Member(1, Fixed(0.5)), Member(2, Fixed(2.0)))
+
+
+@cache
+def hopper(layout, members=MEMBERS):
+    ppo = PPO(layout=layout, steps_per_epoch=320, worlds=4, batch=160, passes=2, hidden=(8, 8), window=20)
+    return Population(HOPPER, ppo, members, 3200, engine="native")
+
+
+def run(population, state, epochs):
+    rows = []
+    for _ in range(epochs):
+        state, metrics = population.epoch(state)
+        rows.append(metrics)
+    return state, rows
+
+
+def equal(a, b):
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    return all(np.array_equal(x, y, equal_nan=True) for x, y in pairs)
+
+
+@pytest.mark.parametrize("layout", ["study", "wide"])
+def test_worlds_on_the_host(layout, tmp_path):
+    """Episodes finish early and count, and a resumed run goes on bit by bit."""
+    population = hopper(layout)
+    _, through = run(population, population.init(), 4)
+    assert sum(row["episodes"].sum() for row in through) > 0
+    assert np.isfinite(through[-1]["window_return"]).all() and through[-1]["window_length"].max() < 80
+    state, before = run(population, population.init(), 2)
+    checkpoint.save(tmp_path / "state", state, {})
+    state, _ = checkpoint.load(tmp_path / "state", like=population.init_shape())
+    assert equal(through, before + run(population, state, 2)[1])
+
+
+def test_company_does_not_matter():
+    _, together = run(hopper("study"), hopper("study").init(), 1)
+    _, alone = run(hopper("study", MEMBERS[1:]), hopper("study", MEMBERS[1:]).init(), 1)
+    assert alone[0]["return"][0] == pytest.approx(together[0]["return"][1], rel=1e-4)
+    assert alone[0]["episodes"][0] == together[0]["episodes"][1]
