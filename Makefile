@@ -29,13 +29,13 @@ test: $(STAMP) browser ## Lint, check the format and the types, run the tests
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-demo: $(STAMP) ## Play an episode of every task and write pictures to demo/
-	mkdir -p demo
-	@set -e; for task in $$($(BIN)/python -c 'from saddle.tasks import names; print(*names())'); do \
-		echo "saddle play $$task --out demo/$$task.png"; \
-		$(BIN)/saddle play $$task --out demo/$$task.png; \
-	done
-	@ls demo
+demo: $(STAMP) ## Train the quickstart study, analyse it, write report, figures and pictures to demo/
+	$(BIN)/saddle study run quickstart --out demo/quickstart --resume
+	$(BIN)/saddle play SafetyPointCircle1-v0 --policy demo/quickstart/policies/PointCircle1-lambda1-s0 --out demo/episode.png
+	$(BIN)/saddle figures demo/quickstart --out demo/figures
+	$(BIN)/saddle report demo/quickstart --out demo/report.html
+	$(BIN)/saddle analyze demo/quickstart
+	@echo "The report: demo/report.html (open it in a browser)"
 
 format: $(STAMP) ## Format the code and fix what the linter can
 	$(BIN)/ruff check --fix
