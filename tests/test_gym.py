@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import gymnasium
 import jax
@@ -75,7 +76,7 @@ def test_step_is_the_tasks_step():
 
 
 def test_six_values_take_the_cost_out_of_info():
-    env = saddle.gym.make_safe(CIRCLE)
+    env: Any = saddle.gym.make_safe(CIRCLE)
     env.reset(seed=5)
     env._state = replace(env.state, agent=env.state.agent.at[0].set(1.2))
     obs, _reward, cost, terminated, truncated, info = env.step(TURN)

@@ -71,7 +71,7 @@ def test_a_resumed_run_goes_on_bit_by_bit(layout, tmp_path):
     assert facts == {"note": 1} and task.epoch_of(state) == 2
     _, after = run(task, state, 2)
     assert same(through, before + after)
-    assert task._program._cache_size() == 1  # a restored state runs the program that is compiled already
+    assert task.compiled == 1  # a restored state runs the program that is compiled already
 
 
 def test_kl_stops_each_member_by_itself():

@@ -105,6 +105,11 @@ class Population:
                 value[lost] = np.nan
         return state, metrics
 
+    @property
+    def compiled(self) -> int:
+        """How many programs an epoch has been compiled to: one, as long as states are alike."""
+        return self._program._cache_size()  # type: ignore[attr-defined]
+
     def peak_bytes(self, state: PopulationState) -> int | None:
         """Memory that the compiler plans for an epoch; None where it does not say."""
         stats = self._program.lower(state).compile().memory_analysis()

@@ -70,17 +70,8 @@ class PopulationProgram:
         self.epochs = self.population.epochs
 
     def init(self) -> Any:
-        """The state before the first epoch, just as one that was loaded: same types, each leaf in its own buffer.
-
-        So both run the same compiled program, which takes over the buffers of the state that it is given.
-        """
-        import jax
-        import jax.numpy as jnp
-
-        def own(leaf: Any) -> Any:  # NumPy leaves are of worlds on the host, some in float64
-            return jnp.array(leaf, leaf.dtype) if isinstance(leaf, jax.Array) else leaf
-
-        return jax.tree.map(own, self.population.init())
+        """The state before the first epoch."""
+        return self.population.init()
 
     def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
         """One epoch of all members."""
