@@ -145,7 +145,7 @@ def without(name):
         (weights(obs_dim=28), None, r"maps 28 observations to 2 actions .* has 60 and 2"),
         (weights(action_dim=3), None, "maps 60 observations to 3 actions"),
         (None, facts(hidden=[8, 8]), r"hidden layers \[8, 4\], but .* says \[8, 8\]"),
-        (None, facts(activation="swish"), "activation 'swish'; known are tanh, relu"),
+        (None, facts(activation="swish"), "activation 'swish'; known are elu, tanh, relu"),
         (None, facts(activation=["tanh"]), "activation"),
         (None, facts(obs_clip=-1), "obs_clip -1"),
         (None, {"activation": "tanh"}, "names no task"),

@@ -5,14 +5,14 @@ that a rule depends on are arrays too (Gains), so fixed, gradient-ascent and PID
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle.config import PID, RULES, Fixed, GradientAscent, Rule
+from saddle.config import RULES, GradientAscent, Rule
 
 HISTORY = 32  # smoothed costs that PID remembers, and so its longest delay
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's, as PyTorch has them
@@ -32,6 +32,12 @@ class Gains(NamedTuple):
     ema_d: Array
     delay: Array  # int32, updates
     maximum: Array
+
+
+class Constant(NamedTuple):
+    """State of a fixed lambda."""
+
+    lam: Array  # [m]
 
 
 class Ascent(NamedTuple):
@@ -55,18 +61,17 @@ class Controller(NamedTuple):
 
 
 class Multiplier(NamedTuple):
-    """State of any rule: `lam` is in force, the rest is the memory of the rules that could be meant."""
+    """State of any rule: `lam` is in force; every rule keeps its memory, and the member's own rule gives lambda."""
 
     lam: Array  # [m]
-    ascent: Ascent
-    controller: Controller
+    memories: tuple[Any, ...]  # of the rules, in the order of RULES
 
 
 class RulePair(NamedTuple):
-    """A rule, in the shape that optax gave gradient transformations."""
+    """A rule, in the shape that optax gave gradient transformations. Its state has a field `lam` [m]."""
 
-    init: Callable[[Gains, int], NamedTuple]
-    update: Callable[[NamedTuple, Gains, Array, Array], NamedTuple]  # state, gains, cost [m], limit [m] -> state
+    init: Callable[[Gains, int], Any]
+    update: Callable[[Any, Gains, Array, Array], Any]  # state, gains, cost [m], limit [m] -> state
 
 
 def gains(rules: Sequence[Rule]) -> Gains:
@@ -117,24 +122,22 @@ def pid_update(state: Controller, gains: Gains, cost: Array, limit: Array) -> Co
     return Controller(lam, integral, smooth, smooth_cost, history, state.count + 1)
 
 
+fixed = RulePair(lambda gains, m: Constant(jnp.full(m, gains.init)), lambda state, gains, cost, limit: state)
+gradient_ascent = RulePair(ascent_init, ascent_update)
+pid = RulePair(pid_init, pid_update)
+PAIRS = {"fixed": fixed, "ga": gradient_ascent, "pid": pid}
+
+
 def any_init(gains: Gains, m: int) -> Multiplier:
-    """Every rule's memory at its start."""
-    return Multiplier(jnp.full(m, gains.init), ascent_init(gains, m), pid_init(gains, m))
+    """Every rule at its start."""
+    return Multiplier(jnp.full(m, gains.init), tuple(PAIRS[name].init(gains, m) for name in RULES))
 
 
 def any_update(state: Multiplier, gains: Gains, cost: Array, limit: Array) -> Multiplier:
     """The member's own rule, by its kind. Without a finished episode (cost NaN) nothing moves."""
     seen = jnp.isfinite(cost).all()
     cost = jnp.where(seen, cost, 0.0)
-    ascent = ascent_update(state.ascent, gains, cost, limit)
-    controller = pid_update(state.controller, gains, cost, limit)
-    lam = jnp.stack([state.lam, ascent.lam, controller.lam])[gains.kind]
-    after = Multiplier(lam, ascent, controller)
+    pairs = zip(RULES, state.memories, strict=True)
+    memories = tuple(PAIRS[name].update(memory, gains, cost, limit) for name, memory in pairs)
+    after = Multiplier(jnp.stack([memory.lam for memory in memories])[gains.kind], memories)
     return jax.tree.map(lambda new, old: jnp.where(seen, new, old), after, state)
-
-
-fixed = RulePair(lambda gains, m: ascent_init(gains, m), lambda state, gains, cost, limit: state)
-gradient_ascent = RulePair(ascent_init, ascent_update)  # type: ignore[arg-type]
-pid = RulePair(pid_init, pid_update)  # type: ignore[arg-type]
-any_rule = RulePair(any_init, any_update)  # type: ignore[arg-type]
-PAIRS = {Fixed: fixed, GradientAscent: gradient_ascent, PID: pid}

@@ -83,7 +83,7 @@ def test_chain():
     wanted = root(lambda lam: 10 * expit(chain_action(lam)) - limit, 0, 5)
     members = [Member(0, Fixed(lam)) for lam in lams] + [Member(0, GradientAscent(0.5, 0.05, "plain"), (limit,))]
     got = train(
-        Chain(), members, 80, steps_per_epoch=2000, batch=500, passes=4, actor_lr=0.003, log_std=-0.7, gamma=0.9,
+        Chain(), members, 70, steps_per_epoch=2000, batch=500, passes=4, actor_lr=0.003, log_std=-0.7, gamma=0.9,
         cost_gamma=0.9,
     )  # fmt: skip
     expected = [10 * expit(chain_action(lam)) for lam in lams]

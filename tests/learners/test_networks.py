@@ -18,19 +18,31 @@ def test_weighted_gradients_are_those_of_automatic_differentiation(activation):
     ppo = PPO(hidden=(7, 5), activation=activation)
     keys = jax.random.split(jax.random.key(0), 4)
     net = networks.init_net(keys[0], (3, 7, 5, 2))
-    layers = networks.layers_of(ppo, net, 3, 2)
-    np.testing.assert_array_equal(networks.flat(layers), net)
-    output = lambda net: networks.forward(ppo, networks.layers_of(ppo, net, 3, 2), x)[0]
     x, last = jax.random.normal(keys[1], (11, 3)), jax.random.normal(keys[2], (11, 2))
-    weights = jax.random.normal(keys[3], (3, 11))
-    _, inputs = networks.forward(ppo, layers, x)
-    found = networks.deltas(ppo, layers, inputs, last)
-    got = networks.weighted_gradients(ppo, inputs, found, weights)
-    for weight, ours in zip(weights, got, strict=True):
-        objective = lambda net, weight=weight: jnp.sum(weight[:, None] * last * output(net))
-        np.testing.assert_allclose(ours, jax.grad(objective)(net), atol=2e-5)
-    plain = networks.gradient(ppo, inputs, found, jnp.ones(11))
-    np.testing.assert_allclose(plain, jax.grad(lambda net: jnp.sum(last * output(net)))(net), atol=2e-5)
+    weights = jnp.concatenate([jax.random.normal(keys[3], (3, 11)), jnp.ones((1, 11))])
+
+    @jax.jit
+    def ours(net):
+        layers = networks.layers_of(ppo, net, 3, 2)
+        _, inputs = networks.forward(ppo, layers, x)
+        found = networks.deltas(ppo, layers, inputs, last)
+        return networks.weighted_gradients(ppo, inputs, found, weights), networks.gradient(
+            ppo, inputs, found, weights[3]
+        )
+
+    @jax.jit
+    def automatic(net):
+        output = lambda net: networks.forward(ppo, networks.layers_of(ppo, net, 3, 2), x)[0]
+        return jax.jacrev(lambda net: jnp.sum(weights[:, :, None] * last * output(net), (1, 2)))(net)
+
+    weighted, plain = ours(net)
+    np.testing.assert_allclose(jnp.stack(weighted), automatic(net), atol=2e-5)
+    np.testing.assert_allclose(plain, automatic(net)[3], atol=2e-5)
+
+
+def test_a_network_is_its_matrices():
+    net = networks.init_net(jax.random.key(0), (3, 7, 5, 2))
+    np.testing.assert_array_equal(networks.flat(networks.layers_of(PPO(hidden=(7, 5)), net, 3, 2)), net)
 
 
 def test_bf16_stays_close():

@@ -17,6 +17,9 @@ from saddle.learners.networks import Actor
 PEER = json.loads((Path(__file__).parents[1] / "data" / "omnisafe" / "arithmetic.json").read_text())
 
 
+step_once = jax.jit(one.minibatch, static_argnums=0)
+
+
 def lambdas(rule, costs=PEER["costs"], limit=25.0):
     gains = jax.tree.map(lambda x: x[0], multipliers.gains([rule]))
     state, found = multipliers.any_init(gains, 1), []
@@ -101,7 +104,7 @@ def test_two_minibatches_with_reward_scale_invariance():
     learner, samples = minibatch_of(record)
     weight, lam = jnp.full(16, 1 / 16), jnp.array([record["lambda"]])
     for step in record["steps"]:
-        learner, stats = one.minibatch(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))
+        learner, stats = step_once(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))
         np.testing.assert_allclose(learner.beta, step["beta"], rtol=1e-5)
         np.testing.assert_allclose(stats.loss_pi, step["loss"], rtol=1e-5)
         params = step["params"]
@@ -118,7 +121,7 @@ def test_scale_invariance_does_not_see_the_scale_of_costs():
         learner, samples = minibatch_of(PEER["minibatch"])
         samples = samples._replace(advantage=samples.advantage * jnp.array([1.0, size]))
         weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
-        steps.append(one.minibatch(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))[0].actor.net)
+        steps.append(step_once(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))[0].actor.net)
     np.testing.assert_allclose(steps[0], steps[1], atol=2e-6)
 
 
@@ -128,5 +131,5 @@ def test_beta_can_be_bounded():
     free = samples._replace(advantage=samples.advantage * jnp.array([1.0, 0.0]))
     weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
     for bound, found in ((np.inf, lambda beta: beta > 1e6), (50.0, lambda beta: beta == 50.0)):
-        after, _ = one.minibatch(PPO(hidden=(6, 6), rsi_max=bound), learner, free, weight, lam, jnp.float32(3e-4))
+        after, _ = step_once(PPO(hidden=(6, 6), rsi_max=bound), learner, free, weight, lam, jnp.float32(3e-4))
         assert found(float(after.beta[0]))

@@ -21,10 +21,7 @@ ARGS += ["--disable-background-networking", "--disable-component-update", "--dis
 NOTHING = "\N{EN DASH}"
 ODD = "Odd </script><img src=x onerror=alert(1)>-v0"  # a name that must stay a name
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; 'apt-get install chromium' adds it"),
-    pytest.mark.xdist_group("report"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; 'apt-get install chromium' adds it")
 
 
 @pytest.fixture(scope="module")

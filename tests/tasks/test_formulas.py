@@ -27,9 +27,8 @@ CIRCLE, GOAL, BUTTON, PUSH = (f"SafetyPoint{name}1-v0" for name in ("Circle", "G
 
 
 def on(*names):
-    """A parameter `name` per task; with pytest-xdist, all tests of a task go to one worker, which compiles it once."""
-    mark = lambda name: pytest.mark.xdist_group(f"formulas {name}")
-    return pytest.mark.parametrize("name", [pytest.param(name, marks=mark(name)) for name in names])
+    """A parameter `name` per task."""
+    return pytest.mark.parametrize("name", names)
 
 
 @functools.cache

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from saddle.study.columns import RUNS
+
 LAMBDAS = 10 ** np.linspace(-1, 1, 25)
 RULES = ("fixed", "ga", "pid")
 
@@ -68,28 +70,11 @@ def simulate(
         for stage_runs, stage_finals in _stages(truth, rng, seeds, lambdas, shared, compare):
             runs += stage_runs
             finals.append(stage_finals)
-    frame = pl.DataFrame(runs, schema=_RUN_SCHEMA).with_columns(
+    frame = pl.DataFrame(runs, schema=RUNS).with_columns(
         pl.concat_str(pl.lit("r"), pl.int_range(pl.len()).cast(pl.String).str.zfill(5)).alias("run"),
         pl.lit(20_000 * epochs).alias("steps"),
     )
     return frame, _curves(frame, np.concatenate(finals), rng, epochs)
-
-
-_RUN_SCHEMA = {
-    "run": pl.String,
-    "unit": pl.String,
-    "stage": pl.String,
-    "task": pl.String,
-    "algorithm": pl.String,
-    "rule": pl.String,
-    "lambda": pl.Float64,
-    "limit": pl.Float64,
-    "seed": pl.Int64,
-    "steps": pl.Int64,
-    "params": pl.String,
-    "status": pl.String,
-    "reason": pl.String,
-}
 
 
 def _row(truth: Truth, stage: str, rule: str, lam: float | None, limit: float | None, seed: int) -> dict:
