@@ -31,7 +31,7 @@ test: $(STAMP) browser ## Lint, check the format and the types, run the tests
 
 demo: $(STAMP) ## Train the quickstart study, analyse it, write report, figures and pictures to demo/
 	$(BIN)/saddle study run quickstart --out demo/quickstart --resume
-	$(BIN)/saddle play SafetyPointCircle1-v0 --policy demo/quickstart/policies/PointCircle1-lambda1-s0 --out demo/episode.png
+	$(BIN)/saddle play SafetyPointCircle1-v0 --policy demo/quickstart/policies/PointCircle1-fixed-1-s0 --out demo/episode.png
 	$(BIN)/saddle figures demo/quickstart --out demo/figures
 	$(BIN)/saddle report demo/quickstart --out demo/report.html
 	$(BIN)/saddle analyze demo/quickstart

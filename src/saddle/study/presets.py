@@ -48,12 +48,12 @@ QUICKSTART = Plan(
     name="quickstart",
     tasks=(NAVIGATION["circle"],),
     seeds=(0, 1, 2),
-    steps=320_000,
+    steps=280_000,
     # Small nets and short epochs: a frontier in minutes instead of days. Not the study's settings.
     ppo=PPO(
         steps_per_epoch=4_000,
         hidden=(64, 64),
-        passes=6,
+        passes=4,
         batch=500,
         actor_lr=1e-3,
         critic_lr=1e-3,
@@ -61,7 +61,7 @@ QUICKSTART = Plan(
         window=24,
     ),
     stages=(
-        Stage("sweep", lambdas=(0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)),
+        Stage("sweep", lambdas=(0.1, 0.22, 0.46, 1.0, 2.2, 4.6, 10.0)),
         Stage("compare", rules=RULES, lambda_star="sweep", limits=((10.0,), (25.0,))),
     ),
 )
