@@ -17,3 +17,10 @@ settings.load_profile("saddle")
 # A contact world takes seconds to compile: workers, and later runs, share what any of them has compiled.
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".pytest_cache" / "xla"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 2.0)
+
+SLOW = ("test_distribution", "test_env_step", "test_substep", "test_gym", "test_cmdp")
+
+
+def pytest_collection_modifyitems(items):
+    """Slow files first: with a file per worker, one that begins last would keep the others waiting."""
+    items.sort(key=lambda item: not item.path.stem.startswith(SLOW))

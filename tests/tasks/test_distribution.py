@@ -18,7 +18,7 @@ from saddle.tasks import make
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 CIRCLE, GOAL, BUTTON, PUSH = TASKS = tuple(f"SafetyPoint{name}1-v0" for name in ("Circle", "Goal", "Button", "Push"))
-EPISODES = {CIRCLE: 200, GOAL: 200, BUTTON: 40, PUSH: 32}  # of each policy; contacts take their time on a CPU
+EPISODES = {CIRCLE: 200, GOAL: 200, BUTTON: 32, PUSH: 24}  # of each policy; contacts take their time on a CPU
 MOVING_SENSORS = [0, 1, 3, 4, 8]  # accelerometer, velocimeter, gyro
 
 
