@@ -54,14 +54,14 @@ QUICKSTART = Plan(
         steps_per_epoch=4_000,
         hidden=(64, 64),
         passes=4,
-        batch=500,
+        batch=250,
         actor_lr=1e-3,
         critic_lr=1e-3,
         critic_l2=1e-4,
         window=24,
     ),
     stages=(
-        Stage("sweep", lambdas=(0.1, 0.22, 0.46, 1.0, 2.2, 4.6, 10.0)),
+        Stage("sweep", lambdas=(0.1, 0.5, 1.0, 1.4, 2.0, 3.0, 10.0)),
         Stage("compare", rules=RULES, lambda_star="sweep", limits=((10.0,), (25.0,))),
     ),
 )
