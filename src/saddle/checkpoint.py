@@ -55,11 +55,6 @@ def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
         raise SaddleError(f"{error}, and so is {path}; start this run anew") from None
 
 
-def exists(path: Path) -> bool:
-    """Whether there is anything to load."""
-    return path.exists() or _previous(path).exists()
-
-
 class _Damaged(Exception):
     pass
 

@@ -110,13 +110,9 @@ class Population:
         """How many programs an epoch has been compiled to: one, as long as states are alike."""
         return self._program._cache_size()  # type: ignore[attr-defined]
 
-    def peak_bytes(self, state: PopulationState) -> int | None:
-        """Memory that the compiler plans for an epoch; None where it does not say."""
-        stats = self._program.lower(state).compile().memory_analysis()
-        if stats is None:
-            return None
-        used = stats.argument_size_in_bytes + stats.output_size_in_bytes + stats.temp_size_in_bytes
-        return used - stats.alias_size_in_bytes
+    def executable(self, state: PopulationState) -> Any:
+        """The compiled epoch, for those who ask about its memory."""
+        return self._program.lower(state).compile()
 
     def policy(self, state: PopulationState, i: int) -> dict[str, np.ndarray]:
         """Member i's policy as plain arrays, as policy.npz holds them."""

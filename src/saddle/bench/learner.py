@@ -13,6 +13,7 @@ from typing import Any
 import jax
 from rich.table import Table
 
+from saddle.bench.scan import peak
 from saddle.config import PPO, Fixed, Member, to_dict
 from saddle.console import console
 from saddle.errors import SaddleError
@@ -85,7 +86,7 @@ def measure(task: str, members: int, epochs: int, ppo: PPO) -> Result:
         steps_per_second=steps / epoch_s,
         rollout_steps_per_second=steps / rollout_s,
         flop_per_epoch=members * flop(ppo, population.spec.obs_dim, population.spec.action_dim, len(runs[0].limits)),
-        peak_bytes=population.peak_bytes(state),
+        peak_bytes=peak(population.executable(state)),
     )
 
 

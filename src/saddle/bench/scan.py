@@ -57,7 +57,7 @@ def rate(task: Task, state: State, act: Act, steps: int, repeats: int) -> Rate:
         seconds.append(time.perf_counter() - start)
         diverged += int(broken)
     worlds = state.steps.shape[0]
-    return Rate(worlds * steps / statistics.median(seconds), compile_s, _peak(compiled), diverged)
+    return Rate(worlds * steps / statistics.median(seconds), compile_s, peak(compiled), diverged)
 
 
 def state_bytes(state: State) -> int:
@@ -69,7 +69,7 @@ def _plain(leaf: Array) -> Array:
     return jax.random.key_data(leaf) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
 
 
-def _peak(compiled: Any) -> int | None:
+def peak(compiled: Any) -> int | None:
     """Bytes that XLA plans for a call; None where the backend does not say."""
     stats = compiled.memory_analysis()
     if stats is None:
