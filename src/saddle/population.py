@@ -18,7 +18,7 @@ from saddle import collect, multipliers, tasks
 from saddle.collect import HostCollector, Worlds
 from saddle.config import PPO, Member
 from saddle.errors import SaddleError
-from saddle.learners import episodes, networks, normalise
+from saddle.learners import episodes, normalise
 from saddle.learners import ppo as one
 from saddle.learners.epoch import REASONS, Drive, Pupil, learn
 from saddle.learners.normalise import Moments
@@ -117,8 +117,9 @@ class Population:
     def policy(self, state: PopulationState, i: int) -> dict[str, np.ndarray]:
         """Member i's policy as plain arrays, as policy.npz holds them."""
         actor, moments = jax.tree.map(lambda leaf: leaf[i], (state.pupil.learner.actor, state.moments))
-        layers = networks.layers_of(self.ppo, actor.net, self.spec.obs_dim, self.spec.action_dim)
-        arrays = {f"{kind}{n}": np.asarray(layer[j]) for n, layer in enumerate(layers) for j, kind in enumerate("wb")}
+        arrays = {
+            f"{kind}{n}": np.asarray(layer[j]) for n, layer in enumerate(actor.net) for j, kind in enumerate("wb")
+        }
         mean, var = np.asarray(moments.mean), np.asarray(normalise.variance(moments))
         if not self.ppo.obs_norm:
             mean, var = np.zeros_like(mean), np.ones_like(var)

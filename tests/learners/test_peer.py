@@ -85,15 +85,21 @@ def test_advantages_and_targets():
 
 
 def net(parts):
-    return jnp.concatenate([jnp.array(part, jnp.float32).ravel() for part in parts])
+    """Weights and biases in turn."""
+    parts = [jnp.array(part, jnp.float32) for part in parts]
+    return tuple(zip(parts[::2], parts[1::2], strict=True))
+
+
+def assert_close(ours, theirs):
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-6), ours, theirs)
 
 
 def minibatch_of(record):
     data = {key: jnp.array(value, jnp.float32) for key, value in record["data"].items()}
     start = record["start"]
     actor = Actor(net(start["actor"]), jnp.array(start["log_std"]))
-    critics = jnp.stack([net(critic) for critic in start["critics"]])
-    learner = one.Learner(actor, critics, adam.init(actor), jax.vmap(adam.init)(critics), jnp.full(1, jnp.nan))
+    critics = tuple(net(critic) for critic in start["critics"])
+    learner = one.Learner(actor, critics, adam.init(actor), tuple(map(adam.init, critics)), jnp.full(1, jnp.nan))
     samples = one.Samples(mean=jnp.zeros_like(data["action"]), **data)
     return learner, samples
 
@@ -109,9 +115,9 @@ def test_two_minibatches_with_reward_scale_invariance():
         np.testing.assert_allclose(stats.loss_pi, step["loss"], rtol=1e-5)
         params = step["params"]
         np.testing.assert_allclose(learner.actor.log_std, params["log_std"], atol=1e-7)
-        np.testing.assert_allclose(learner.actor.net, net(params["actor"]), atol=2e-6)
+        assert_close(learner.actor.net, net(params["actor"]))
         for ours, theirs in zip(learner.critics, params["critics"], strict=True):
-            np.testing.assert_allclose(ours, net(theirs), atol=2e-6)
+            assert_close(ours, net(theirs))
 
 
 def test_scale_invariance_does_not_see_the_scale_of_costs():
@@ -122,7 +128,7 @@ def test_scale_invariance_does_not_see_the_scale_of_costs():
         samples = samples._replace(advantage=samples.advantage * jnp.array([1.0, size]))
         weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
         steps.append(step_once(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))[0].actor.net)
-    np.testing.assert_allclose(steps[0], steps[1], atol=2e-6)
+    assert_close(*steps)
 
 
 def test_beta_can_be_bounded():

@@ -13,6 +13,7 @@ from saddle.config import PPO
 from saddle.learners import advantages, episodes, networks
 from saddle.learners.episodes import Window
 from saddle.learners.improve import Improvement, improve
+from saddle.learners.networks import Net
 from saddle.learners.ppo import Learner, Samples
 from saddle.multipliers import Gains, Multiplier
 
@@ -70,12 +71,12 @@ def _keep_failed(failed: Array, new: Array, old: Array) -> Array:
     return jnp.where(failed.reshape(-1, *[1] * (new.ndim - 1)), old, new)
 
 
-def _values(ppo: PPO, critics: Array, obs: Array) -> Array:
-    """critics [M, 1 + m, P], obs [T, M, W, obs_dim] -> [T, M, W, 1 + m]."""
+def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
+    """1 + m critics [M, ...], obs [T, M, W, obs_dim] -> [T, M, W, 1 + m]."""
 
     def at(obs: Array) -> Array:
         judge = jax.vmap(partial(networks.value, ppo))
-        return jnp.stack([judge(critics[:, i], obs) for i in range(critics.shape[1])], -1)
+        return jnp.stack([judge(critic, obs) for critic in critics], -1)
 
     return jax.lax.map(at, obs, batch_size=min(STEPS_AT_ONCE, obs.shape[0]))
 

@@ -1,8 +1,4 @@
-"""Actor and critics: plain multi-layer perceptrons, for one member; `jax.vmap` adds the members.
-
-A network is ONE flat vector [P], layer after layer, weights before biases: whatever treats all parameters alike (Adam,
-norms, picking members) is then one operation, on a GPU one kernel. `layers_of` shows it as matrices.
-"""
+"""Actor and critics: plain multi-layer perceptrons, for one member; `jax.vmap` adds the members."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -10,12 +6,14 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from saddle.config import PPO, Precision
 
-Layers = tuple[tuple[Array, Array], ...]  # (weights [in, out], biases [out]) from the input on
+Net = tuple[tuple[Array, Array], ...]  # (weights [in, out], biases [out]) of each layer, from the input on
+
+FORWARD, BACK, SUM = (1, 0), (1, 1), (0, 0)  # axes of x @ w, delta @ w^T and x^T @ delta
+NARROW = 8  # columns below which a product is not worth a tensor core's while
 
 # Each activation with its derivative as a function of its OUTPUT, so that going back needs one array per layer.
 ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
@@ -31,16 +29,20 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]
 class Actor(NamedTuple):
     """A diagonal Gaussian: its mean comes from a network, its spread does not depend on the observation."""
 
-    net: Array  # [P]
+    net: Net
     log_std: Array  # [action_dim]
 
 
-def init_net(key: Array, sizes: Sequence[int]) -> Array:
-    """[P]. PyTorch's default: weights and biases uniform within 1 / sqrt(inputs)."""
-    bounds = [
-        np.full((inputs + 1) * outputs, inputs**-0.5, np.float32) for inputs, outputs in itertools.pairwise(sizes)
-    ]
-    return jax.random.uniform(key, (sum(map(len, bounds)),), minval=-1.0) * np.concatenate(bounds)
+def init_net(key: Array, sizes: Sequence[int]) -> Net:
+    """PyTorch's default: weights and biases uniform within 1 / sqrt(inputs)."""
+    shapes = list(itertools.pairwise(sizes))
+    numbers = jax.random.uniform(key, (sum((a + 1) * b for a, b in shapes),), minval=-1.0)
+    layers, start = [], 0
+    for a, b in shapes:
+        middle, end = start + a * b, start + (a + 1) * b
+        layers.append((numbers[start:middle].reshape(a, b) * a**-0.5, numbers[middle:end] * a**-0.5))
+        start = end
+    return tuple(layers)
 
 
 def init_actor(key: Array, ppo: PPO, obs_dim: int, action_dim: int) -> Actor:
@@ -48,95 +50,92 @@ def init_actor(key: Array, ppo: PPO, obs_dim: int, action_dim: int) -> Actor:
     return Actor(init_net(key, (obs_dim, *ppo.hidden, action_dim)), jnp.full(action_dim, ppo.log_std, jnp.float32))
 
 
-def init_critic(key: Array, ppo: PPO, obs_dim: int) -> Array:
-    """An untrained value function [P]."""
+def init_critic(key: Array, ppo: PPO, obs_dim: int) -> Net:
+    """An untrained value function."""
     return init_net(key, (obs_dim, *ppo.hidden, 1))
-
-
-def layers_of(ppo: PPO, net: Array, inputs: int, outputs: int) -> Layers:
-    """The matrices of a network [P]."""
-    layers, start = [], 0
-    for a, b in itertools.pairwise((inputs, *ppo.hidden, outputs)):
-        middle, end = start + a * b, start + (a + 1) * b
-        layers.append((net[start:middle].reshape(a, b), net[middle:end]))
-        start = end
-    return tuple(layers)
-
-
-def flat(layers: Layers) -> Array:
-    """The network [P] that has these matrices."""
-    return jnp.concatenate([part.ravel() for layer in layers for part in layer])
 
 
 def mean(ppo: PPO, actor: Actor, x: Array) -> Array:
     """The policy's mean. x [..., obs_dim] -> [..., action_dim]."""
-    return forward(ppo, layers_of(ppo, actor.net, x.shape[-1], actor.log_std.size), x)[0]
+    return forward(ppo, actor.net, x)[0]
 
 
-def value(ppo: PPO, critic: Array, x: Array) -> Array:
+def value(ppo: PPO, critic: Net, x: Array) -> Array:
     """x [..., obs_dim] -> [...]."""
-    return forward(ppo, layers_of(ppo, critic, x.shape[-1], 1), x)[0][..., 0]
+    return forward(ppo, critic, x)[0][..., 0]
 
 
-def forward(ppo: PPO, layers: Layers, x: Array) -> tuple[Array, tuple[Array, ...]]:
-    """x [..., in] -> output [..., out], and what each layer was fed: x, then the hidden activations."""
+def forward(ppo: PPO, net: Net, x: Array) -> tuple[Array, tuple[Array, ...]]:
+    """x [N, in] -> output [N, out], and what each layer was fed: x, then the hidden activations."""
     activate, inputs = ACTIVATIONS[ppo.activation][0], [x]
-    for w, b in layers[:-1]:
-        y = _dot(inputs[-1], w, ppo.precision, keep=True)
+    for w, b in net[:-1]:
+        y = _dot(inputs[-1], w, FORWARD, ppo.precision, keep=True)
         inputs.append(activate(y.astype(jnp.float32) + b).astype(y.dtype))
-    w, b = layers[-1]
-    return _dot(inputs[-1], w, ppo.precision) + b, tuple(inputs)
+    w, b = net[-1]
+    return _dot(inputs[-1], w, FORWARD, ppo.precision) + b, tuple(inputs)
 
 
-def deltas(ppo: PPO, layers: Layers, inputs: tuple[Array, ...], last: Array) -> tuple[Array, ...]:
+def deltas(ppo: PPO, net: Net, inputs: tuple[Array, ...], last: Array) -> tuple[Array, ...]:
     """Back-propagation, sample by sample: d(last . output) / d(what enters each layer's activation), [N, width]."""
     slope, found = ACTIVATIONS[ppo.activation][1], [last]
-    for (w, _), h in zip(layers[:0:-1], inputs[:0:-1], strict=True):
-        back = _dot(found[0], w.T, ppo.precision, keep=True)
+    for (w, _), h in zip(net[:0:-1], inputs[:0:-1], strict=True):
+        back = _few(found[0], w) if w.shape[1] < NARROW else _dot(found[0], w, BACK, ppo.precision, keep=True)
         found.insert(0, (back.astype(jnp.float32) * slope(h.astype(jnp.float32))).astype(h.dtype))
     return tuple(found)
 
 
-def gradient(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], present: Array) -> Array:
-    """Sum of the samples' gradients [P]. present [N] is 1 for each sample."""
+def gradient(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], present: Array) -> Net:
+    """Sum of the samples' gradients. present [N] is 1 for each sample."""
 
     def layer(x: Array, delta: Array) -> tuple[Array, Array]:
-        return _dot(x.T, delta, ppo.precision), _sums(ppo, present[None], delta)[0]
+        return _dot(x, delta, SUM, ppo.precision), _sums(ppo, present[None], delta)[0]
 
-    return flat(tuple(layer(x, delta) for x, delta in zip(inputs, found, strict=True)))
+    return tuple(layer(x, delta) for x, delta in zip(inputs, found, strict=True))
 
 
-def weighted_gradients(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array) -> list[Array]:
-    """Weighted sums of the samples' gradients [P], one per row of weights [K, N]. One back-propagation serves all."""
+def weighted_gradients(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array) -> list[Net]:
+    """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves all."""
 
     def layer(x: Array, delta: Array) -> list[tuple[Array, Array]]:
         biases = _sums(ppo, weights, delta)
         return [(_weighted(ppo, x, delta, weight), bias) for weight, bias in zip(weights, biases, strict=True)]
 
     layers = [layer(x, delta) for x, delta in zip(inputs, found, strict=True)]
-    return [flat(tuple(layer[k] for layer in layers)) for k in range(weights.shape[0])]
+    return list(zip(*layers, strict=True))
 
 
 def _weighted(ppo: PPO, x: Array, delta: Array, weight: Array) -> Array:
     """x^T diag(weight) delta; the narrower factor is the one to scale."""
     scale = lambda y: (weight[:, None] * y.astype(jnp.float32)).astype(y.dtype)
     x, delta = (scale(x), delta) if x.shape[1] <= delta.shape[1] else (x, scale(delta))
-    return _dot(x.T, delta, ppo.precision)
+    return _dot(x, delta, SUM, ppo.precision)
+
+
+def _few(delta: Array, w: Array) -> Array:
+    """delta [N, few] @ w^T, term by term: cheaper than a product, and what follows can be done in the same go."""
+    return sum((delta[:, k, None] * w[:, k] for k in range(w.shape[1])), jnp.zeros((), w.dtype))
 
 
 def _sums(ppo: PPO, weights: Array, delta: Array) -> Array:
-    """weights [K, N] @ delta [N, width], as a product of at least 8 rows: on a GPU a plain sum over N is far slower."""
-    rows = jnp.concatenate([weights, jnp.zeros((-weights.shape[0] % 8, weights.shape[1]))])
-    return _dot(rows, delta, ppo.precision)[: weights.shape[0]]
+    """weights [K, N] @ delta [N, width], as a product of enough rows: on a GPU a plain sum over N is far slower."""
+    rows = jnp.concatenate([weights, jnp.zeros((-weights.shape[0] % NARROW, weights.shape[1]))])
+    return _dot(rows, delta, FORWARD, ppo.precision)[: weights.shape[0]]
 
 
-def _dot(x: Array, w: Array, precision: Precision, keep: bool = False) -> Array:
-    """Product in float32. bf16 rounds the factors, adds up in float32 and, with `keep`, leaves the result in bf16."""
+def _dot(x: Array, w: Array, axes: tuple[int, int], precision: Precision, keep: bool = False) -> Array:
+    """Product over x's and w's `axes`, in float32. bf16 rounds the factors and, with `keep`, also the result."""
+    width = w.shape[1 - axes[1]]
+    if width < NARROW:  # a tensor core takes no fewer columns
+        pad = [(0, 0), (0, 0)]
+        pad[1 - axes[1]] = (0, NARROW - width)
+        return _dot(x, jnp.pad(w, pad), axes, precision, keep)[:, :width]
+    contract = (((axes[0],), (axes[1],)), ((), ()))
     if precision == "bf16":
         result = jnp.bfloat16 if keep else jnp.float32
-        return jnp.matmul(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), preferred_element_type=result)
+        x, w = x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)
+        return jax.lax.dot_general(x, w, contract, preferred_element_type=result)
     how = "highest" if precision == "highest" else "default"  # a GPU's default for float32 is TF32
-    return jnp.matmul(x, w, precision=how)
+    return jax.lax.dot_general(x, w, contract, precision=how)
 
 
 def log_prob(actor: Actor, mean: Array, action: Array) -> Array:

@@ -13,16 +13,16 @@ from jax import Array
 
 from saddle.config import PPO
 from saddle.learners import adam, networks, scale
-from saddle.learners.networks import Actor
+from saddle.learners.networks import Actor, Net
 
 
 class Learner(NamedTuple):
     """What learning changes. Critics: the reward's first, then one per constraint; S = 1 + m."""
 
     actor: Actor
-    critics: Array  # [S, P]
+    critics: tuple[Net, ...]  # S of them
     actor_adam: adam.Adam
-    critic_adams: adam.Adam  # [S, ...]
+    critic_adams: tuple[adam.Adam, ...]
     beta: Array  # [m]
 
 
@@ -51,32 +51,35 @@ def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, m: int) -> Learner
     """An untrained learner."""
     actor_key, *critic_keys = jax.random.split(key, 2 + m)
     actor = networks.init_actor(actor_key, ppo, obs_dim, action_dim)
-    critics = jnp.stack([networks.init_critic(k, ppo, obs_dim) for k in critic_keys])
-    return Learner(actor, critics, adam.init(actor), jax.vmap(adam.init)(critics), scale.start(m))
+    critics = tuple(networks.init_critic(k, ppo, obs_dim) for k in critic_keys)
+    return Learner(actor, critics, adam.init(actor), tuple(map(adam.init, critics)), scale.start(m))
 
 
 def minibatch(
     ppo: PPO, learner: Learner, samples: Samples, weight: Array, lam: Array, lr: Array
 ) -> tuple[Learner, Stats]:
     """One step of every network. weight [N] sums to 1; lam [m]; lr is the actor's."""
-    judged = [_critic_gradient(ppo, critic, samples, i, weight) for i, critic in enumerate(learner.critics)]
-    slopes = jnp.stack([grads for grads, _ in judged]) + 2 * ppo.critic_l2 * learner.critics
-    descend = jax.vmap(lambda state, critic, grads: adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm))
-    critic_adams, critics = descend(learner.critic_adams, learner.critics, slopes)
+    judged = [
+        _critic_step(ppo, critic, state, samples, target, weight)
+        for critic, state, target in zip(learner.critics, learner.critic_adams, samples.target.T, strict=True)
+    ]
+    critic_adams, critics, errors = zip(*judged, strict=True)
     grads, beta, loss, norms = _actor_gradient(ppo, learner, samples, weight, lam)
     actor_adam, actor = adam.step(learner.actor_adam, learner.actor, grads, lr, ppo.max_grad_norm)
-    stats = Stats(loss, jnp.stack([error for _, error in judged]), *norms, adam.norm(grads))
+    stats = Stats(loss, jnp.stack(errors), *norms, adam.norm(grads))
     return Learner(actor, critics, actor_adam, critic_adams, beta), stats
 
 
-def _critic_gradient(ppo: PPO, critic: Array, samples: Samples, i: int, weight: Array) -> tuple[Array, Array]:
-    """Gradient [P] of the weighted squared error of signal i, and that error."""
-    layers = networks.layers_of(ppo, critic, samples.obs.shape[1], 1)
-    value, inputs = networks.forward(ppo, layers, samples.obs)
-    error = value[:, 0] - samples.target[:, i]
-    found = networks.deltas(ppo, layers, inputs, (2 * weight * error)[:, None])
+def _critic_step(
+    ppo: PPO, critic: Net, state: adam.Adam, samples: Samples, target: Array, weight: Array
+) -> tuple[adam.Adam, Net, Array]:
+    """One step down the weighted squared error from target [N], and that error."""
+    value, inputs = networks.forward(ppo, critic, samples.obs)
+    error = value[:, 0] - target
+    found = networks.deltas(ppo, critic, inputs, (2 * weight * error)[:, None])
     grads = networks.gradient(ppo, inputs, found, (weight > 0).astype(jnp.float32))
-    return grads, jnp.sum(weight * error**2)
+    grads = jax.tree.map(lambda g, w: g + 2 * ppo.critic_l2 * w, grads, critic)
+    return *adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm), jnp.sum(weight * error**2)
 
 
 def _actor_gradient(
@@ -99,11 +102,10 @@ def _actor_gradient(
 
 def _scores(ppo: PPO, actor: Actor, samples: Samples) -> tuple[Array, Callable[[Array], list[Actor]]]:
     """log pi [N], and the function from weights [K, N] to the K sums of weights * grad log pi."""
-    layers = networks.layers_of(ppo, actor.net, samples.obs.shape[1], samples.action.shape[1])
-    mean, inputs = networks.forward(ppo, layers, samples.obs)
+    mean, inputs = networks.forward(ppo, actor.net, samples.obs)
     inverse = jnp.exp(-actor.log_std)
     scaled = (samples.action - mean) * inverse
-    found = networks.deltas(ppo, layers, inputs, scaled * inverse)
+    found = networks.deltas(ppo, actor.net, inputs, scaled * inverse)
 
     def pull(weights: Array) -> list[Actor]:
         nets = networks.weighted_gradients(ppo, inputs, found, weights)

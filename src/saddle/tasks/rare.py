@@ -4,6 +4,7 @@ Under `jax.vmap` a `lax.cond` becomes a select: every world pays for both branch
 dear, so here the worlds that need one are gathered into small chunks, computed, and scattered back.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -33,8 +34,12 @@ def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y, kernel: bo
 
     @custom_vmap
     def flat(pred: Array, x: X, default: Y) -> Y:
-        fits = kernel and jax.default_backend() == "gpu" and call.fits(x, default)
-        return call.patch(rare, pred, x, default) if fits else _patch(rare, pred, x, default)
+        if kernel and jax.default_backend() == "gpu" and call.fits(x, default):
+            try:
+                return call.patch(rare, pred, x, default)
+            except NotImplementedError as missing:  # a JAX whose traces hold what the kernel does not know yet
+                warnings.warn(f"{missing}: {rare.__name__} runs without one, many times slower", stacklevel=2)
+        return _patch(rare, pred, x, default)
 
     @flat.def_vmap
     def _rule(size: int, batched, pred, x, default):  # noqa: ANN001, ANN202

@@ -211,12 +211,12 @@ def _fold_axes(primitive: Any) -> Callable[..., np.ndarray]:
         axes = params["axes"]
         x = np.moveaxis(x, axes, range(len(axes)))
         x = x.reshape(int(np.prod(x.shape[: len(axes)])), *x.shape[len(axes) :])
-        return _each(lambda *column: _chain(scope, primitive, column), *_rows(x))
+        return _each(lambda *column: _chain(scope, primitive, column), *rows(x))
 
     return rule
 
 
-def _rows(x: np.ndarray, axis: int = 0) -> list[np.ndarray]:
+def rows(x: np.ndarray, axis: int = 0) -> list[np.ndarray]:
     """The parts of an array along an axis, as arrays even where they are single numbers."""
     x = np.moveaxis(x, axis, 0)
     return [x[k : k + 1].reshape(x.shape[1:]) for k in range(len(x))]
@@ -250,13 +250,13 @@ def _arg(better: Any) -> Callable[..., np.ndarray]:
                 best, index = scope.select(wins, value, best), scope.select(wins, number(k), index)
             return index
 
-        return _each(first, *_rows(x, params["axes"][0]))
+        return _each(first, *rows(x, params["axes"][0]))
 
     return rule
 
 
 def _cumsum(scope: Any, params: dict[str, Any], x: np.ndarray) -> np.ndarray:
-    first, *others = _rows(x, params["axis"])
+    first, *others = rows(x, params["axis"])
     sums = [first]
     for row in others:
         sums.append(_each(lambda a, b: scope.apply(lax.add_p, [a, b]), sums[-1], row))

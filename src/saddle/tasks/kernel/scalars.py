@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from saddle.tasks.kernel.ptx import COMPARE, Program, Register, Slot
-from saddle.tasks.kernel.rules import ELEMENT, MOVE, REDUCE, constant, is_known, objects, simplify
+from saddle.tasks.kernel.rules import ELEMENT, MOVE, REDUCE, constant, is_known, objects, rows, simplify
 
 
 class Scope:
@@ -74,6 +74,8 @@ class Scope:
         if name in REDUCE:
             return [REDUCE[name](self, params, *args)]
         shape = eqn.outvars[0].aval.shape
+        if len(eqn.outvars) > 1 or any(a.ndim > len(shape) for a in args):
+            raise NotImplementedError(f"a kernel has no {name}")
         numbers = zip(*(np.broadcast_to(a, shape).ravel() for a in args), strict=True)
         return [objects([self.apply(name, group, params) for group in numbers], shape)]
 
@@ -255,6 +257,7 @@ _BLOCKS = {
     "eval_jaxpr": _call,
     "custom_jvp_call": _call,
     "optimization_barrier": _store,
+    "unstack": lambda scope, params, args: rows(args[0], params["axis"]),
     "while": _while,
     "scan": _scan,
     "cond": _cond,

@@ -33,6 +33,9 @@ VASE_HEIGHT = 0.1 - 4.362e-5  # m, of a resting vase's centre
 BOX_HEIGHT = 0.2 - 8.74e-6
 HEIGHT_SLACK = 2e-7  # m
 ORBIT = 0.35  # m, radius of the gremlins' path
+FLAT_REACH = 0.1415  # m, of a level gremlin in the plane
+REACH = 0.1733  # m, of a gremlin however it is turned
+KICK = 0.25  # m, more than a robot throws a gremlin (8 mg) within a step: 10 m/s were seen
 GREMLIN_RISE = 0.1  # m, of the gremlins' target above their start
 
 
@@ -63,12 +66,21 @@ def button_step(
     flown = _glide(gremlins, anchors, time)
     no = jnp.zeros((), bool)
     at_button = jnp.any(_gap(agent[:2], buttons) < body.REACH + BUTTON_RADIUS + _travel(agent[3:5]))
-    tangled = _tangled(agent, buttons, anchors, gremlins)
+    busy = _busy(agent, buttons, anchors, gremlins)
+    alone = (jnp.sum(busy) == 1) & _clear(busy, buttons, gremlins) & ~at_button
+    tangled = jnp.any(busy) & ~alone
     free = (moved, acceleration, jnp.zeros(4, bool))
     static = patch_rare(_button_contacts, at_button & ~tangled, (agent, buttons, action), free, kernel=True)
-    default = (*static[:2], flown, static[2], no)
-    x = (agent, buttons, anchors, gremlins, time, action)
-    return patch_rare(_gremlin_contacts, tangled, x, default, kernel=True)
+    mine = jnp.arange(4) == jnp.argmax(busy)
+    pick = lambda rows: jnp.sum(jnp.where(mine[:, None], rows, 0), axis=0)
+    x = (agent, pick(anchors), pick(gremlins), time, action)
+    agent_1, acceleration_1, gremlin, touched = patch_rare(
+        _gremlin_contact, alone, x, (*static[:2], pick(flown), no), kernel=True
+    )
+    default = (agent_1, acceleration_1, jnp.where(mine[:, None], gremlin, flown), static[2], touched)
+    return patch_rare(
+        _gremlin_contacts, tangled, (agent, buttons, anchors, gremlins, time, action), default, kernel=True
+    )
 
 
 def _free(agent: Array, action: Array) -> tuple[Array, Array]:
@@ -102,19 +114,30 @@ def _awake(free: Array, height: float) -> Array:
     return moving | (jnp.abs(free[2] - height) > HEIGHT_SLACK) | (jnp.max(jnp.abs(free[4:6])) > QUIET)
 
 
-def _tangled(agent: Array, buttons: Array, anchors: Array, gremlins: Array) -> Array:
-    """Whether any gremlin may touch something, or is not flying level as it does when left alone."""
+def _busy(agent: Array, buttons: Array, anchors: Array, gremlins: Array) -> Array:
+    """[4] Whether a gremlin may touch something, or is not flying level as it does when left alone."""
     half = 0.5 * anchors[:, 2]
     tilt = jnp.abs(gremlins[:, 3] * jnp.sin(half) - gremlins[:, 6] * jnp.cos(half))
     turned = (jnp.max(jnp.abs(gremlins[:, 10:]), axis=1) > QUIET) | (jnp.max(jnp.abs(gremlins[:, 4:6]), axis=1) > QUIET)
     low = gremlins[:, 2] - scenes.SMALL_HALF[2] < _travel(gremlins[:, 7:10])
-    flat_reach = 0.1415  # m, of a level gremlin in the plane
     travel = _travel(gremlins[:, 7:10]) - SLACK
-    at_button = _gap(gremlins[:, None], buttons) < flat_reach + BUTTON_RADIUS + travel[:, None]
-    apart = _gap(gremlins[:, None], gremlins[None]) + jnp.where(jnp.eye(4, dtype=bool), 10, 0)
-    at_other = apart < 2 * flat_reach + travel[:, None] + travel[None]
-    lonely = ~(turned | (tilt > QUIET) | low | jnp.any(at_button, axis=1) | jnp.any(at_other, axis=1))
-    return jnp.any(_near(agent, gremlins, SMALL_WIDTH)) | ~jnp.all(lonely)
+    at_button = _gap(gremlins[:, None], buttons) < FLAT_REACH + BUTTON_RADIUS + travel[:, None]
+    at_other = _apart(gremlins) < 2 * FLAT_REACH + travel[:, None] + travel[None]
+    met = jnp.any(at_button, axis=1) | jnp.any(at_other, axis=1) | _near(agent, gremlins, SMALL_WIDTH)
+    return turned | (tilt > QUIET) | low | met
+
+
+def _clear(busy: Array, buttons: Array, gremlins: Array) -> Array:
+    """Whether no busy gremlin can reach a button or another gremlin, however it is kicked and turned in the step."""
+    far = _travel(gremlins[:, 7:10])[:, None] + REACH + KICK
+    of_buttons = jnp.all(_gap(gremlins[:, None], buttons) > far + BUTTON_RADIUS, axis=1)
+    of_others = jnp.all(_apart(gremlins) > far + FLAT_REACH + _travel(gremlins[:, 7:10]), axis=1)
+    return jnp.all(~busy | (of_buttons & of_others))
+
+
+def _apart(gremlins: Array) -> Array:
+    """[4, 4] distances in the plane between gremlins; none is near itself."""
+    return _gap(gremlins[:, None], gremlins[None]) + jnp.where(jnp.eye(4, dtype=bool), 10, 0)
 
 
 def _glide(gremlins: Array, anchors: Array, time: Array) -> Array:
@@ -198,6 +221,25 @@ def _button_contacts(x: tuple[Array, Array, Array]) -> tuple[Array, Array, Array
     world = _run(agent, none, action, Scene(scenes.SMALL_BOX, detect, 0))
     agent, acceleration, _ = _results(world)
     return agent, acceleration, _at_buttons(world.agent.q, buttons)[1].T
+
+
+def _gremlin_contact(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array]:
+    """Robot, floor and one gremlin [K, 13], out of reach of everything else."""
+    agent, anchor, gremlin, time, action = x
+    kind = scenes.SMALL_BOX
+
+    def detect(q: Planar, bodies: Bodies, axes: Axes, moment: Array) -> Touching:
+        box = scenes.small_box(bodies.position, axes)
+        robot = scenes.robot_points(q, box, 1, scenes.PAIR_SLOTS)
+        target = _target(anchor[None, :, 0], anchor[None, :, 1], moment)
+        return Touching(
+            bodies=scenes.body_contacts(robot, [collide.fold(collide.box_floor(box))], bodies, kind),
+            weld=scenes.spring_weld(bodies, target, anchor[None, :, 2]),
+        )
+
+    world = _run(agent, gremlin[:, None], action, Scene(kind, detect, 1 + scenes.PAIR_SLOTS), time)
+    agent, acceleration, bodies = _results(world)
+    return agent, acceleration, bodies[:, 0], world.touched[0]
 
 
 def _gremlin_contacts(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array, Array]:
