@@ -68,8 +68,9 @@ def complain():
         (("doctor",), ["what this machine can do", "--json"]),
         (("play",), ["TASK", "--policy POLICY", "--out FILE", "--seed N", "--steps N", "--lidar", "TASK.png"]),
         (("parity",), ["--golden DIR", "--task TASK ...", "float32,float64", "--engine ENGINE", "--markdown"]),
-        (("bench",), ["tasks"]),
+        (("bench",), ["tasks", "learner", "study"]),
         (("bench", "tasks"), ["--task TASK ...", "--worlds N", "--json"]),
+        (("bench", "study"), ["--task TASK ...", "--members N", "tf32", "--out DIR", "--json"]),
     ],
 )
 def test_every_verb_has_help(run, verb, phrases):

@@ -14,7 +14,7 @@ from tyro.extras import SubcommandApp
 
 import saddle
 from saddle.cli_study import imports, study
-from saddle.config import PID, PPO, Fixed, GradientAscent
+from saddle.config import PID, PPO, Fixed, GradientAscent, Precision
 from saddle.errors import SaddleError
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
@@ -129,6 +129,29 @@ def bench_learner(
     from saddle.bench.learner import run
 
     run(task, members, epochs, ppo, as_json)
+
+
+@bench.command(name="study")
+def bench_study(
+    tasks: Tasks = (),
+    members: Annotated[int, arg(metavar="N", help="Runs in the population.")] = 250,
+    epochs: Annotated[int, arg(metavar="N", help="Epochs to time, after one that compiles.")] = 10,
+    precision: Annotated[tuple[Precision, ...], arg(help="Of the networks; one or more.")] = ("tf32", "bf16"),
+    ppo: PPO = PPO(target_kl=1e9),
+    out: Annotated[
+        Path | None,
+        arg(metavar="DIR", help="Folder to keep the studies in.", help_behavior_hint="(default: a temporary one)"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure training with everything on: env steps per second of a study with its store, metrics and checkpoints.
+
+    Velocity tasks take the wide layout on an accelerator. No member stops early (--ppo.target-kl 1e9), so that every
+    epoch takes all its passes. With all eight tasks it also says how long the whole study takes.
+    """
+    from saddle.bench.study import run
+
+    run(sum(tasks, ()), members, epochs, precision, ppo, out, as_json)
 
 
 @app.command

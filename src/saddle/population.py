@@ -166,20 +166,19 @@ class Population:
         return state.worlds, collect.no_moments(len(self.members), self.spec.obs_dim)
 
     def rollout(self, state: PopulationState) -> tuple[Worlds, Moments, collect.Rollout]:
-        """An epoch's steps on the device, without what is learned from them."""
+        """An epoch's steps, without what is learned from them."""
         keys = self._keys(state.epoch)
         worlds, recent = self._start(state, keys)
         actor = state.pupil.learner.actor
+        if self.on_host:
+            return self._host.collect(actor, state.moments, recent, worlds, keys)
         return collect.on_device(self._task, self.ppo, actor, state.moments, recent, worlds, keys)
 
     def _epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
         return self._after_rollout(state, *self.rollout(state))
 
     def _host_epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
-        keys = self._keys(state.epoch)
-        worlds, recent = self._start(state, keys)
-        actor = state.pupil.learner.actor
-        worlds, moments, rollout = self._host.collect(actor, state.moments, recent, worlds, keys)
+        worlds, moments, rollout = self.rollout(state)
         saved = worlds.state
         state, metrics = self._learn(state._replace(worlds=None), worlds._replace(state={}), moments, rollout)
         if state.worlds is not None:

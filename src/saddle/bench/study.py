@@ -1,0 +1,246 @@
+"""Training speed with everything on: a real study's store, claims, metrics and checkpoints around the learner."""
+
+import dataclasses
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from saddle import tasks
+from saddle.bench.learner import flop
+from saddle.config import PPO, Member, Precision, to_dict
+from saddle.errors import SaddleError
+from saddle.study import plan as plans
+from saddle.study import presets
+from saddle.study.local import Worker
+from saddle.study.plan import Chunking, Plan, Stage, spaced
+from saddle.study.prepare import prepare
+from saddle.study.program import PopulationProgram
+from saddle.study.stop import Stopper
+from saddle.study.store import Study
+
+ROLLOUTS = 2  # timed alone, after one that compiles
+
+
+@dataclass(frozen=True)
+class Result:
+    """One task in one precision. Shares are of the time from the end of the first epoch to the end of the last."""
+
+    task: str
+    engine: str  # 'jax' for tasks that have no choice
+    layout: str
+    device: str
+    cores: int
+    members: int
+    precision: str
+    passes: int
+    epochs: int  # timed
+    steps_per_second: float  # env steps of all members
+    first_epoch_s: float  # with compilation
+    epoch_s: float  # median
+    rollout_s: float  # median, timed alone
+    rollout_share: float
+    update_share: float
+    waiting_share: float  # between epochs: metrics, the copy for the checkpoint, claims
+    update_flops: float  # per second, of the update's matrix products, counted
+    finish_s: float  # after the last epoch: last save, one policy per run; once in a study's unit
+
+
+class Watched(PopulationProgram):
+    """The study's program, and when each of its epochs began and ended."""
+
+    def __init__(self, task: str, ppo: PPO, members: tuple[Member, ...], steps: int) -> None:
+        super().__init__(task, ppo, members, steps)
+        self.times: list[tuple[float, float]] = []  # s
+        self.last: Any = None  # state after the newest epoch
+
+    def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
+        """One epoch of all members, timed."""
+        self.last = None
+        began = time.perf_counter()
+        self.last, metrics = super().epoch(state)
+        self.times.append((began, time.perf_counter()))
+        return self.last, metrics
+
+
+class Quiet:
+    """A listener that keeps only what went wrong."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+        """Nothing."""
+
+    def say(self, text: str) -> None:
+        """Keep it."""
+        self.said.append(text)
+
+
+def run(
+    names: Sequence[str],
+    members: int,
+    epochs: int,
+    precisions: Sequence[Precision],
+    ppo: PPO,
+    out: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Measure each task in each precision, and print each result as soon as there is one. No tasks means all.
+
+    As JSON the whole comes at the end; each result is then also a line on stderr, so that none is lost to a time limit.
+    """
+    if members < 1 or epochs < 1:
+        raise SaddleError("--members and --epochs must be at least 1")
+    chosen = tuple(names) or tasks.names()
+    for name in chosen:
+        tasks.make(name)
+    results = []
+    for name in chosen:
+        for precision in dict.fromkeys(precisions):
+            result = _in_store(name, members, epochs, dataclasses.replace(ppo, precision=precision), out)
+            results.append(result)
+            _say(result, as_json, first=len(results) == 1)
+    hours = gpu_hours(results)
+    if as_json:
+        found = [dataclasses.asdict(result) for result in results]
+        print(json.dumps({"ppo": to_dict(ppo), "results": found, "study_hours": hours}, indent=2))
+    else:
+        for precision, value in hours.items():
+            print(f"the whole study, {sum(_study_steps().values()):.3g} env steps, in {precision}: {value:.1f} hours")
+
+
+def measure(name: str, members: int, epochs: int, ppo: PPO, folder: Path) -> Result:
+    """Run a small study in `folder`: one epoch that compiles, then `epochs` that count."""
+    ppo = _laid_out(name, ppo)
+    plan = _plan(name, members, epochs, ppo)
+    program, finish_s = _carried_out(plan, folder)
+    seconds = [end - began for began, end in program.times[1:]]
+    elapsed = program.times[-1][1] - program.times[0][1]
+    population = program.population
+    rollout_s = _rollout_s(population.rollout if population.on_host else jax.jit(population.rollout), program.last)
+    learning = sum(seconds) - epochs * rollout_s
+    work = epochs * members * flop(ppo, population.spec.obs_dim, population.spec.action_dim, _constraints(name))
+    device = jax.devices()[0]
+    return Result(
+        task=name,
+        engine=getattr(tasks.make(name), "engine", "jax"),
+        layout=ppo.layout,
+        device=f"{device.platform} {device.device_kind}",
+        cores=os.cpu_count() or 1,
+        members=members,
+        precision=ppo.precision,
+        passes=ppo.passes,
+        epochs=epochs,
+        steps_per_second=epochs * members * ppo.steps_per_epoch / elapsed,
+        first_epoch_s=program.times[0][1] - program.times[0][0],
+        epoch_s=statistics.median(seconds),
+        rollout_s=rollout_s,
+        rollout_share=epochs * rollout_s / elapsed,
+        update_share=learning / elapsed,
+        waiting_share=1 - sum(seconds) / elapsed,
+        update_flops=work / learning,
+        finish_s=finish_s,
+    )
+
+
+def gpu_hours(results: Sequence[Result]) -> dict[str, float]:
+    """Hours of the preset 'paper' at these rates, by precision; only where all its tasks were measured."""
+    steps, hours = _study_steps(), {}
+    for precision in dict.fromkeys(result.precision for result in results):
+        rates = {result.task: result.steps_per_second for result in results if result.precision == precision}
+        if set(steps) <= set(rates):
+            hours[precision] = sum(count / rates[task] for task, count in steps.items()) / 3600
+    return hours
+
+
+def _study_steps() -> dict[str, int]:
+    """Env steps of the preset 'paper' by task."""
+    plan = presets.load("paper")
+    planned = [run.task for run in plans.runs(plan)]
+    return {task: planned.count(task) * plan.steps for task in plan.tasks}
+
+
+def _laid_out(name: str, ppo: PPO) -> PPO:
+    """Velocity tasks on an accelerator take the wide layout, whose batches of worlds fill it."""
+    wide = name in presets.VELOCITY.values() and not tasks.on_host(tasks.make(name))
+    return dataclasses.replace(ppo, layout="wide", worlds=None) if wide else ppo
+
+
+def _plan(name: str, members: int, epochs: int, ppo: PPO) -> Plan:
+    """One unit of runs that differ in lambda, saved once half way, which is more often than a study is."""
+    lambdas = spaced(0.1, 10.0, members) if members > 1 else (1.0,)
+    chunk = Chunking(epochs=epochs // 2 + 1, seconds=1e9, share=1e9)
+    steps = (epochs + 1) * ppo.steps_per_epoch
+    stages = (Stage("sweep", lambdas=lambdas),)
+    return Plan("bench", (name,), stages, seeds=(0,), steps=steps, ppo=ppo, chunk=chunk, members=members)
+
+
+def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
+    """The program after its last epoch, and the seconds that the study took to end from there."""
+    made: list[Watched] = []
+
+    def make(task: str, ppo: PPO, members: tuple[Member, ...], steps: int) -> Watched:
+        made.append(Watched(task, ppo, members, steps))
+        return made[0]
+
+    study, notes = prepare(plan, folder, resume=False), Quiet()
+    Worker(study, make, plan.chunk, notes, Stopper()).work()
+    _check(study, notes)
+    return made[0], time.perf_counter() - made[0].times[-1][1]
+
+
+def _check(study: Study, notes: Quiet) -> None:
+    """A unit that broke has no speed."""
+    broken = [progress["error"] for unit in study.units() if (progress := study.progress(unit)).get("error")]
+    if broken:
+        hint = "; use fewer --members" if "RESOURCE_EXHAUSTED" in broken[0] else ""
+        raise SaddleError(f"the bench's study failed: {broken[0]}{hint}")
+    if notes.said:
+        print("\n".join(notes.said), file=sys.stderr)
+
+
+def _rollout_s(rollout: Callable[[Any], Any], state: Any) -> float:
+    """Median seconds of an epoch's rollout alone."""
+    jax.block_until_ready(rollout(state))
+    seconds = []
+    for _ in range(ROLLOUTS):
+        began = time.perf_counter()
+        jax.block_until_ready(rollout(state))
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds)
+
+
+def _constraints(name: str) -> int:
+    return len(tasks.make(name).spec.constraints)
+
+
+def _in_store(name: str, members: int, epochs: int, ppo: PPO, out: Path | None) -> Result:
+    if out is not None:
+        return measure(name, members, epochs, ppo, out / f"{plans.short(name)}-{ppo.precision}")
+    with tempfile.TemporaryDirectory() as folder:
+        return measure(name, members, epochs, ppo, Path(folder) / "study")
+
+
+def _say(result: Result, as_json: bool, first: bool) -> None:
+    """One line of JSON on stderr, or of the table on stdout; its heading before the first."""
+    if as_json:
+        print(json.dumps(dataclasses.asdict(result)), file=sys.stderr, flush=True)
+        return
+    if first:
+        print(f"{result.members} runs, {result.passes} passes, {result.device}, {result.cores} cores")
+        titles = ("env steps/s", "epoch s", "rollout", "update", "waiting", "TFLOP/s", "compile s")
+        print(f"{'task':30}{'precision':>10}" + "".join(f"{title:>13}" for title in titles))
+    shares = (result.rollout_share, result.update_share, result.waiting_share)
+    cells = (f"{result.steps_per_second:,.0f}", f"{result.epoch_s:.2f}", *(f"{share:.1%}" for share in shares))
+    cells += (f"{result.update_flops / 1e12:.3g}", f"{result.first_epoch_s:.1f}")
+    print(f"{result.task:30}{result.precision:>10}" + "".join(f"{cell:>13}" for cell in cells), flush=True)
