@@ -38,7 +38,7 @@ def improve(
 ) -> Improvement:
     """Passes until every active member has stopped. samples [M, N, ...], lam [M, m], keys [M], active [M] bool."""
     members = active.shape[0]
-    chunk = min(chunk, members)
+    chunk = -(-members // -(-members // chunk))  # as few chunks, but even ones: no places to fill up
     inputs = _Inputs(samples, learner.actor.log_std, lam, keys)
     start = Improvement(learner, _no_stats(members, lam.shape[1]), jnp.zeros(members), jnp.zeros(members, jnp.int32))
 
