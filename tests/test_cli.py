@@ -70,7 +70,6 @@ def complain():
         (("parity",), ["--golden DIR", "--task TASK ...", "float32,float64", "--engine ENGINE", "--markdown"]),
         (("bench",), ["tasks", "learner", "study"]),
         (("bench", "tasks"), ["--task TASK ...", "--worlds N", "--json"]),
-        (("bench", "study"), ["--task TASK ...", "--members N", "tf32", "--out DIR", "--json"]),
     ],
 )
 def test_every_verb_has_help(run, verb, phrases):

@@ -99,8 +99,8 @@ def run(
 
     As JSON the whole comes at the end; each result is then also a line on stderr, so that none is lost to a time limit.
     """
-    if members < 1 or epochs < 1:
-        raise SaddleError("--members and --epochs must be at least 1")
+    if members < 1 or epochs < 1 or not precisions:
+        raise SaddleError("--members and --epochs must be at least 1, and --precision must name at least one")
     chosen = tuple(names) or tasks.names()
     for name in chosen:
         tasks.make(name)
