@@ -17,6 +17,7 @@ from saddle.parity import events, inject
 from saddle.parity.golden import Golden, load
 from saddle.parity.tolerances import BUTTON, CIRCLE, GOAL, PUSH
 from saddle.tasks import make
+from saddle.tasks.kernel import native
 from saddle.tasks.point import body, mjcf
 
 mujoco: Any = _mujoco  # its compiled part has no types
@@ -89,6 +90,9 @@ def our_substep(task: str, precision: str) -> np.ndarray:
 @pytest.fixture
 def one_substep(monkeypatch):
     monkeypatch.setattr(body, "SUBSTEPS", 1)
+    native.compiled.cache_clear()  # made for ten substeps
+    yield
+    native.compiled.cache_clear()
 
 
 @pytest.mark.usefixtures("one_substep")

@@ -19,7 +19,8 @@ from tasks import ptx_machine
 from saddle.parity import inject
 from saddle.parity.golden import load
 from saddle.tasks import make, rare
-from saddle.tasks.kernel import call, scalars
+from saddle.tasks.kernel import call, native, scalars
+from saddle.tasks.kernel.branch import Branch
 from saddle.tasks.point import world
 
 DATA = Path(__file__).parents[1] / "data" / "golden"
@@ -35,10 +36,19 @@ def run(rare, x, default=None, chosen=None):
     plain, tree = jax.tree.flatten(default)
     blank = [leaf if hasattr(leaf, "__array__") else np.full(leaf.shape, 7, leaf.dtype) for leaf in plain]
     out = [np.full_like(flat(leaf), -9) for leaf in blank]
-    text = call.program_text(rare, x, default)[1]
+    text = call.program_text(Branch.of(rare, x, default))[1]
     ptx_machine.run(text, n + 5, *order, *map(flat, jax.tree.leaves(x)), *map(flat, blank), *out)
     shaped = [o.reshape(leaf.shape).astype(leaf.dtype) for o, leaf in zip(out, plain, strict=True)]
     return jax.tree.unflatten(tree, shaped)
+
+
+def run_native(rare, x, default=None, chosen=None):
+    """The same as machine code for this CPU, called by XLA."""
+    blank = lambda leaf: jnp.full(leaf.shape, 7, leaf.dtype)
+    default = jax.tree.map(blank, jax.eval_shape(rare, x)) if default is None else default
+    chosen = jnp.ones(len(jax.tree.leaves(x)[0]), bool) if chosen is None else chosen
+    assert native.fits(x, default)
+    return jax.jit(lambda *args: native.patch(rare, *args))(chosen, x, default)
 
 
 def one_by_one(rare, x):
@@ -85,20 +95,31 @@ def numbers(n):
     return a, 20 * jnp.abs(jax.random.normal(jax.random.key(1), (n, 1)))
 
 
+@pytest.mark.parametrize("machine", [run, run_native])
 @pytest.mark.parametrize("function", [loops, mixed])
-def test_a_kernel_computes_what_jax_computes(function):
+def test_a_kernel_computes_what_jax_computes(function, machine):
     x = numbers(20)
-    ours, theirs = run(function, x), one_by_one(function, x)
+    ours, theirs = machine(function, x), one_by_one(function, x)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=2e-6, atol=2e-6)
     np.testing.assert_array_equal(ours[1], theirs[1])
 
 
-def test_worlds_that_are_not_chosen_keep_their_default():
+@pytest.mark.parametrize("machine", [run, run_native])
+def test_worlds_that_are_not_chosen_keep_their_default(machine):
     x, chosen = numbers(40), jnp.arange(40) % 3 == 1
     default = (jnp.arange(40.0 * 15).reshape(40, 15), jnp.arange(40) % 2 == 0)
-    ours, theirs = run(loops, x, default, chosen), one_by_one(loops, x)
+    ours, theirs = machine(loops, x, default, chosen), one_by_one(loops, x)
     np.testing.assert_allclose(ours[0], np.where(chosen[:, None], theirs[0], default[0]), rtol=2e-6)
     np.testing.assert_array_equal(ours[1], np.where(chosen, theirs[1], default[1]))
+
+
+def test_machine_code_in_float64():
+    with jax.enable_x64(True):
+        x = jax.tree.map(lambda leaf: leaf.astype(jnp.float64), numbers(20))
+        ours, theirs = run_native(loops, x), one_by_one(loops, x)
+        assert ours[0].dtype == np.float64
+        np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-14, atol=1e-14)
+        np.testing.assert_array_equal(ours[1], theirs[1])
 
 
 def test_sine_and_cosine():
@@ -146,6 +167,9 @@ def test_unstacking():
 def test_other_numbers_than_float32_do_not_fit():
     real, whole, choice = np.zeros((8, 2), np.float32), np.zeros(8, np.int32), np.zeros(8, bool)
     assert call.fits((real, real), (real, choice))
+    assert native.fits((real, real), (real, choice))
+    assert not native.fits((real, whole), (real, choice))
+    assert not native.fits((real, real), (real.astype(float), choice))
     assert not call.fits((real, whole), (real, choice))
     assert not call.fits((real, choice), (real, choice))
     assert not call.fits((real, real), (real.astype(float), choice))
@@ -161,35 +185,37 @@ def rows(task):
 
 def goal():
     s, after, action = rows("SafetyPointGoal1-v0")
-    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH)))(s.agent, s.vase)
+    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH, 0.01)))(s.agent, s.vase)
     return world._goal_contacts, (s.agent, s.vase, action), near, (after["agent"], after["vase"])
 
 
 def push():
     s, after, action = rows("SafetyPointPush1-v0")
-    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.BOX_WIDTH)))(s.agent, s.box)
+    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.BOX_WIDTH, 0.01)))(s.agent, s.box)
     return world._push_contacts, (s.agent, s.pillar, s.box, action), near, (after["agent"], after["box"])
 
 
 def gremlins():
     s, after, action = rows("SafetyPointButton1-v0")
-    near = jax.jit(jax.vmap(lambda a, b: jnp.any(world._near(a, b, world.SMALL_WIDTH))))(s.agent, s.gremlins)
+    near = jax.jit(jax.vmap(lambda a, b: jnp.any(world._near(a, b, world.SMALL_WIDTH, 0.01))))(s.agent, s.gremlins)
     x = (s.agent, s.buttons, s.anchors, s.gremlins, s.time, action)
     return world._gremlin_contacts, x, near, (after["agent"], after["gremlins"])
 
 
 def gremlin():
     s, after, action = rows("SafetyPointButton1-v0")
-    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH)))(s.agent, s.gremlins)
+    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH, 0.01)))(s.agent, s.gremlins)
     at, which = np.arange(len(near)), np.argmax(near, axis=1)
-    apart = np.asarray(jax.vmap(world._clear)(near, s.buttons, s.gremlins)) & (near.sum(axis=1) == 1)
+    far = jax.vmap(world._lag)(s.gremlins, s.anchors, s.time)
+    apart = np.asarray(jax.vmap(world._clear)(near, s.buttons, s.gremlins, far)) & (near.sum(axis=1) == 1)
     x = (s.agent, s.anchors[at, which], s.gremlins[at, which], s.time, action)
     return world._gremlin_contact, x, apart, (after["agent"], after["gremlins"][at, which])
 
 
 def buttons():
     s, after, action = rows("SafetyPointButton1-v0")
-    busy = jax.jit(jax.vmap(world._busy))(s.agent, s.buttons, s.anchors, s.gremlins)
+    far = jax.vmap(world._lag)(s.gremlins, s.anchors, s.time)
+    busy = jax.jit(jax.vmap(world._busy))(s.agent, s.buttons, s.anchors, s.gremlins, far)
     near = jnp.any(world._gap(s.agent[:, None], s.buttons) < 0.3, axis=1) & ~jnp.any(busy, axis=1)
     return world._button_contacts, (s.agent, s.buttons, action), near, (after["agent"],)
 

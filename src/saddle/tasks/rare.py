@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.custom_batching import custom_vmap
 
-from saddle.tasks.kernel import call
+from saddle.tasks.kernel import call, native
 
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -29,14 +29,16 @@ def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y, kernel: bo
 
     For one world: pred [] bool, x and default without batch axis; vmap (nested as deep as you like) does the rest.
     `rare` itself is batched: it maps leaves [K, ...] to leaves [K, ...], and may not close over traced values.
-    With `kernel`, and on a GPU, `rare` becomes one kernel with a world per thread (saddle.tasks.kernel).
+    With `kernel`, `rare` becomes machine code of its own (saddle.tasks.kernel): on a GPU one kernel with a world per
+    thread, on a CPU a loop over worlds.
     """
 
     @custom_vmap
     def flat(pred: Array, x: X, default: Y) -> Y:
-        if kernel and jax.default_backend() == "gpu" and call.fits(x, default):
+        backend = {"gpu": call, "cpu": native}.get(jax.default_backend()) if kernel else None
+        if backend is not None and backend.fits(x, default):
             try:
-                return call.patch(rare, pred, x, default)
+                return backend.patch(rare, pred, x, default)
             except NotImplementedError as missing:  # a JAX whose traces hold what the kernel does not know yet
                 warnings.warn(f"{missing}: {rare.__name__} runs without one, many times slower", stacklevel=2)
         return _patch(rare, pred, x, default)

@@ -1,6 +1,7 @@
 """A rare branch as one kernel: threads first for the worlds that take it, then for those that keep their default."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -8,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle.tasks.kernel.ptx import TYPES, Program, Register
-from saddle.tasks.kernel.rolled import rolled
+from saddle.tasks.kernel.branch import Branch
+from saddle.tasks.kernel.code import Register
+from saddle.tasks.kernel.ptx import TYPES, Program
 from saddle.tasks.kernel.rules import is_known, objects
 from saddle.tasks.kernel.scalars import Scope
 
@@ -29,7 +31,7 @@ def patch(rare: Callable[[Any], Any], pred: Array, x: Any, default: Any) -> Any:
     inputs = [leaf.reshape(n, -1) for leaf in jax.tree.leaves(x)]
     plain, tree = jax.tree.flatten(default)
     defaults = [(leaf.astype(jnp.int32) if leaf.dtype == bool else leaf).reshape(n, -1) for leaf in plain]
-    name, text = program_text(rare, x, default)
+    name, text = program_text(Branch.of(rare, x, default))
     config = (
         f'{{name = "{name}", kernel_type = "ptx", kernel_data = "{text}", '
         f"grid_x = {-(-n // BLOCK)}, grid_y = 1, grid_z = 1, block_x = {BLOCK}, block_y = 1, block_z = 1, "
@@ -55,14 +57,11 @@ def order(pred: Array) -> tuple[Array, Array]:
     return worlds, jnp.stack([jnp.int32(n), before[-1]])
 
 
-def program_text(rare: Callable[[Any], Any], x: Any, default: Any) -> tuple[str, str]:
+@cache
+def program_text(branch: Branch) -> tuple[str, str]:
     """Name and text of the kernel. Its pointers: worlds, sizes, the leaves of x, of default, and of the result."""
-    one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((1, *leaf.shape[1:]), leaf.dtype), x)
-    with rolled():
-        jaxpr = jax.make_jaxpr(lambda x: rare(x))(one)  # a function of its own: traces are cached by function
-    name = rare.__name__.strip("_")
-    avals = [v.aval for v in getattr(jaxpr, "jaxpr", jaxpr).invars]
-    types = [(leaf.size // leaf.shape[0], leaf.dtype) for leaf in jax.tree.leaves(default)]
+    jaxpr, avals, types = branch.traced()
+    name = branch.name
     program = Program()
     pointers = _Pointers(program)
     thread, world, count = _prologue(program, pointers)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from saddle.tasks.kernel.code import COMPARE, Register, Slot
+
 TYPES = {"float32": ("f32", "f"), "int32": ("s32", "r"), "bool": ("pred", "p"), "int64": ("u64", "a")}
-COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
 LOGIC = {"and": "and", "or": "or", "not": "not", "xor": "xor"}
 PLAIN = {"add": "add", "sub": "sub", "neg": "neg", "abs": "abs", "max": "max", "min": "min", "rem": "rem"}
 FLOAT = {
@@ -25,26 +26,10 @@ FLOAT = {
 INT = {"mul": "mul.lo.s32", "div": "div.s32"}
 
 
-class Register:
-    """A number that is computed while the program runs."""
-
-    __slots__ = ("dtype", "name")
-
-    def __init__(self, name: str, dtype: Any) -> None:
-        self.name, self.dtype = name, np.dtype(dtype)
-
-
-class Slot:
-    """A number in memory: word `at` from the address in `base`, or from the start."""
-
-    __slots__ = ("at", "base", "dtype")
-
-    def __init__(self, at: int, dtype: Any, base: Register | None = None) -> None:
-        self.at, self.dtype, self.base = at, np.dtype(dtype), base
-
-
 class Program:
     """The code so far."""
+
+    native: frozenset[str] = frozenset()  # elementwise operations that rules.py need not make of others
 
     def __init__(self) -> None:
         self.lines: list[str] = []

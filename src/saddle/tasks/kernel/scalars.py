@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from saddle.tasks.kernel.ptx import COMPARE, Program, Register, Slot
+from saddle.tasks.kernel.code import COMPARE, Code, Register, Slot
 from saddle.tasks.kernel.rules import ELEMENT, MOVE, REDUCE, constant, is_known, objects, rows, simplify
 
 
 class Scope:
     """One block of the program: what has been computed in it and in the blocks around it."""
 
-    def __init__(self, program: Program, known: ChainMap | None = None) -> None:
+    def __init__(self, program: Code, known: ChainMap | None = None) -> None:
         self.program, self.known = program, ChainMap() if known is None else known
 
     def inner(self) -> "Scope":
@@ -43,7 +43,7 @@ class Scope:
         known = simplify(name, numbers, params)
         if known is not None:
             return known
-        if name in ELEMENT:
+        if name in ELEMENT and name not in self.program.native:
             return ELEMENT[name](self, params, *numbers)
         dtype = params["new_dtype"] if "new_dtype" in params else bool if name in COMPARE else numbers[-1].dtype
         key = (name, np.dtype(dtype), *map(_key, numbers))

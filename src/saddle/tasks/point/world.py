@@ -42,7 +42,7 @@ GREMLIN_RISE = 0.1  # m, of the gremlins' target above their start
 def goal_step(agent: Array, vase: Array, action: Array) -> tuple[Array, Array, Array]:
     """agent [6], vase [13], action [2] -> agent, acceleration [3], vase."""
     moved, acceleration = _free(agent, action)
-    touch = _near(agent, vase, SMALL_WIDTH) | _awake(vase, VASE_HEIGHT)
+    touch = _near(agent, vase, SMALL_WIDTH, _travel(vase[7:10])) | _awake(vase, VASE_HEIGHT)
     return patch_rare(_goal_contacts, touch, (agent, vase, action), (moved, acceleration, vase), kernel=True)
 
 
@@ -50,7 +50,7 @@ def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[A
     """agent [6], pillar [2], box [13], action [2] -> agent, acceleration [3], box."""
     moved, acceleration = _free(agent, action)
     at_pillar = _gap(agent[:2], pillar) < body.REACH + PILLAR_RADIUS + _travel(agent[3:5])
-    touch = _near(agent, box, BOX_WIDTH) | _awake(box, BOX_HEIGHT) | at_pillar
+    touch = _near(agent, box, BOX_WIDTH, _travel(box[7:10])) | _awake(box, BOX_HEIGHT) | at_pillar
     return patch_rare(_push_contacts, touch, (agent, pillar, box, action), (moved, acceleration, box), kernel=True)
 
 
@@ -66,8 +66,9 @@ def button_step(
     flown = _glide(gremlins, anchors, time)
     no = jnp.zeros((), bool)
     at_button = jnp.any(_gap(agent[:2], buttons) < body.REACH + BUTTON_RADIUS + _travel(agent[3:5]))
-    busy = _busy(agent, buttons, anchors, gremlins)
-    alone = (jnp.sum(busy) == 1) & _clear(busy, buttons, gremlins) & ~at_button
+    far = _travel(gremlins[:, 7:10]) - SLACK + _lag(gremlins, anchors, time)
+    busy = _busy(agent, buttons, anchors, gremlins, far)
+    alone = (jnp.sum(busy) == 1) & _clear(busy, buttons, gremlins, far) & ~at_button
     tangled = jnp.any(busy) & ~alone
     free = (moved, acceleration, jnp.zeros(4, bool))
     static = patch_rare(_button_contacts, at_button & ~tangled, (agent, buttons, action), free, kernel=True)
@@ -98,14 +99,14 @@ def _travel(velocity: Array) -> Array:
     return body.DT * jnp.linalg.norm(velocity, axis=-1) + SLACK
 
 
-def _near(agent: Array, bodies: Array, half: float) -> Array:
-    """Whether the robot may touch a body [13] (or bodies [B, 13]) of that half-width within the step."""
+def _near(agent: Array, bodies: Array, half: float, far: Array | float) -> Array:
+    """Whether the robot may touch a body [13] (or bodies [B, 13]) of that half-width that gets so far in the step."""
     w, z = bodies[..., 3], bodies[..., 6]
     c, s = w * w - z * z, 2 * w * z  # of the yaw, for a body that stands upright
     x, y = agent[0] - bodies[..., 0], agent[1] - bodies[..., 1]
     ahead, left = jnp.abs(c * x + s * y), jnp.abs(c * y - s * x)
     gap = jnp.hypot(jnp.maximum(ahead - half, 0), jnp.maximum(left - half, 0))
-    return gap < body.REACH + TILT + _travel(agent[3:5]) + _travel(bodies[..., 7:10])
+    return gap < body.REACH + TILT + _travel(agent[3:5]) + far
 
 
 def _awake(free: Array, height: float) -> Array:
@@ -114,24 +115,32 @@ def _awake(free: Array, height: float) -> Array:
     return moving | (jnp.abs(free[2] - height) > HEIGHT_SLACK) | (jnp.max(jnp.abs(free[4:6])) > QUIET)
 
 
-def _busy(agent: Array, buttons: Array, anchors: Array, gremlins: Array) -> Array:
-    """[4] Whether a gremlin may touch something, or is not flying level as it does when left alone."""
+def _lag(gremlins: Array, anchors: Array, time: Array) -> Array:
+    """[4] How far each gremlin is from where it is pulled to, m; within the step it may get there."""
+    target = _target(anchors[:, 0], anchors[:, 1], time)
+    return jnp.hypot(gremlins[:, 0] - target.x, gremlins[:, 1] - target.y)
+
+
+def _busy(agent: Array, buttons: Array, anchors: Array, gremlins: Array, far: Array) -> Array:
+    """[4] Whether a gremlin may touch something, or is not flying level as it does when left alone.
+
+    far [4]: how far each may get within the step, m.
+    """
     half = 0.5 * anchors[:, 2]
     tilt = jnp.abs(gremlins[:, 3] * jnp.sin(half) - gremlins[:, 6] * jnp.cos(half))
     turned = (jnp.max(jnp.abs(gremlins[:, 10:]), axis=1) > QUIET) | (jnp.max(jnp.abs(gremlins[:, 4:6]), axis=1) > QUIET)
     low = gremlins[:, 2] - scenes.SMALL_HALF[2] < _travel(gremlins[:, 7:10])
-    travel = _travel(gremlins[:, 7:10]) - SLACK
-    at_button = _gap(gremlins[:, None], buttons) < FLAT_REACH + BUTTON_RADIUS + travel[:, None]
-    at_other = _apart(gremlins) < 2 * FLAT_REACH + travel[:, None] + travel[None]
-    met = jnp.any(at_button, axis=1) | jnp.any(at_other, axis=1) | _near(agent, gremlins, SMALL_WIDTH)
+    at_button = _gap(gremlins[:, None], buttons) < FLAT_REACH + BUTTON_RADIUS + far[:, None]
+    at_other = _apart(gremlins) < 2 * FLAT_REACH + far[:, None] + far[None]
+    met = jnp.any(at_button, axis=1) | jnp.any(at_other, axis=1) | _near(agent, gremlins, SMALL_WIDTH, far)
     return turned | (tilt > QUIET) | low | met
 
 
-def _clear(busy: Array, buttons: Array, gremlins: Array) -> Array:
+def _clear(busy: Array, buttons: Array, gremlins: Array, far: Array) -> Array:
     """Whether no busy gremlin can reach a button or another gremlin, however it is kicked and turned in the step."""
-    far = _travel(gremlins[:, 7:10])[:, None] + REACH + KICK
-    of_buttons = jnp.all(_gap(gremlins[:, None], buttons) > far + BUTTON_RADIUS, axis=1)
-    of_others = jnp.all(_apart(gremlins) > far + FLAT_REACH + _travel(gremlins[:, 7:10]), axis=1)
+    thrown = far[:, None] + REACH + KICK
+    of_buttons = jnp.all(_gap(gremlins[:, None], buttons) > thrown + BUTTON_RADIUS, axis=1)
+    of_others = jnp.all(_apart(gremlins) > thrown + FLAT_REACH + far, axis=1)
     return jnp.all(~busy | (of_buttons & of_others))
 
 
