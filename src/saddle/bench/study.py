@@ -22,7 +22,7 @@ from saddle.errors import SaddleError
 from saddle.study import plan as plans
 from saddle.study import presets
 from saddle.study.local import Worker
-from saddle.study.plan import Chunking, Plan, Stage, spaced
+from saddle.study.plan import Plan, Stage, spaced
 from saddle.study.prepare import prepare
 from saddle.study.program import PopulationProgram
 from saddle.study.stop import Stopper
@@ -177,12 +177,10 @@ def _laid_out(name: str, ppo: PPO) -> PPO:
 
 
 def _plan(name: str, members: int, epochs: int, ppo: PPO) -> Plan:
-    """One unit of runs that differ in lambda, saved once half way, which is more often than a study is."""
+    """One unit of runs that differ in lambda, saved as often as a study is by default: once in ten epochs."""
     lambdas = spaced(0.1, 10.0, members) if members > 1 else (1.0,)
-    chunk = Chunking(epochs=epochs // 2 + 1, seconds=1e9, share=1e9)
-    steps = (epochs + 1) * ppo.steps_per_epoch
-    stages = (Stage("sweep", lambdas=lambdas),)
-    return Plan("bench", (name,), stages, seeds=(0,), steps=steps, ppo=ppo, chunk=chunk, members=members)
+    stages, steps = (Stage("sweep", lambdas=lambdas),), (epochs + 1) * ppo.steps_per_epoch
+    return Plan("bench", (name,), stages, seeds=(0,), steps=steps, ppo=ppo, members=members)
 
 
 def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
