@@ -88,7 +88,7 @@ def test_unknown_task():
 @pytest.mark.parametrize("name", [HOPPER, ANT])
 def test_native_numbers(monkeypatch, capsys, name):
     monkeypatch.setattr(velocity, "SECONDS", 0.02)
-    monkeypatch.setattr(velocity, "REPEATS", 1)
+    monkeypatch.setattr(velocity, "ROUNDS", 1)
     tasks.run((name,), WORLDS, as_json=True, engine="native")
     printed = capsys.readouterr()
     (result,) = json.loads(printed.out)["tasks"]

@@ -14,8 +14,8 @@ from saddle.tasks import host_worlds, make
 from saddle.tasks.velocity import models
 from saddle.tasks.velocity.native import NativeWorlds
 
-SECONDS = 2.0  # of each measurement of MuJoCo C
-REPEATS = 3  # such measurements; their median counts
+SECONDS = 1.0  # of each measurement of MuJoCo C
+ROUNDS = 7  # such measurements; their median counts
 WARM_UP = 30  # env steps after which a random policy's worlds look as they will go on to look
 OVERHEAD_WORLDS = 64  # worlds at which the share of Python is measured
 MJX_STEPS, MJX_REPEATS = 20, 3  # as for the point tasks, but shorter: a step costs a thousand times as much
@@ -32,7 +32,7 @@ class NativeResult:
     one_thread: float
     all_threads: float
     threads: int
-    ratio: float  # all_threads / mujoco
+    ratio: float  # all_threads / mujoco, the median over rounds
     overhead: float  # share of a step outside MuJoCo C, at OVERHEAD_WORLDS worlds and all threads
 
 
@@ -53,11 +53,17 @@ class MjxResult:
 def native(name: str, worlds: int) -> NativeResult:
     """All numbers of one task on MuJoCo C."""
     threads = os.cpu_count() or 1
-    alone = statistics.median(_alone(name) for _ in range(REPEATS))
-    one = statistics.median(_rate(_warm(name, worlds, 1)) for _ in range(REPEATS))
-    several = statistics.median(_rate(_warm(name, worlds, threads)) for _ in range(REPEATS))
-    share = statistics.median(_overhead(_warm(name, OVERHEAD_WORLDS, threads)) for _ in range(REPEATS))
-    return NativeResult(name, worlds, "native", alone, one, several, threads, several / alone, share)
+    # What is compared is measured in turn, round by round: a busy neighbour then slows both.
+    rounds = [_round(name, worlds, threads) for _ in range(ROUNDS)]
+    alone, one, several = (statistics.median(column) for column in zip(*rounds, strict=True))
+    ratio = statistics.median(all_threads / mujoco for mujoco, _, all_threads in rounds)
+    share = statistics.median(_overhead(_warm(name, OVERHEAD_WORLDS, threads)) for _ in range(ROUNDS))
+    return NativeResult(name, worlds, "native", alone, one, several, threads, ratio, share)
+
+
+def _round(name: str, worlds: int, threads: int) -> tuple[float, float, float]:
+    """Env steps/s of MuJoCo C alone, of one thread and of all."""
+    return _alone(name), _rate(_warm(name, worlds, 1)), _rate(_warm(name, worlds, threads))
 
 
 def mjx(name: str, worlds: int, engine: str, **options: Any) -> MjxResult:
