@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from saddle.config import PPO
-from saddle.learners import networks
+from saddle.learners import epoch, networks
 from saddle.learners.networks import Actor
 
 
@@ -47,6 +47,16 @@ def test_bf16_stays_close():
     assert rounded.dtype == np.float32
     np.testing.assert_allclose(rounded, exact, atol=2e-2)
     assert np.abs(rounded - exact).max() > 0
+
+
+def test_advantages_come_from_unrounded_values():
+    keys = jax.random.split(jax.random.key(0), 3)
+    critics = [jax.vmap(lambda key: networks.init_net(key, (3, 64, 64, 1)))(jax.random.split(k, 2)) for k in keys[:2]]
+    obs = jax.random.normal(keys[2], (5, 2, 4, 3))
+    exact, ours = (
+        epoch._values(PPO(hidden=(64, 64), precision=how), tuple(critics), obs) for how in ("highest", "bf16")
+    )
+    np.testing.assert_allclose(ours, exact, atol=1e-5)
 
 
 def test_initial_weights_fill_their_interval():

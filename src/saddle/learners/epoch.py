@@ -1,5 +1,6 @@
 """What an epoch does with its rollouts, for a whole population: advantages, multiplier, passes, bookkeeping."""
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -72,7 +73,11 @@ def _keep_failed(failed: Array, new: Array, old: Array) -> Array:
 
 
 def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
-    """1 + m critics [M, ...], obs [T, M, W, obs_dim] -> [T, M, W, 1 + m]."""
+    """1 + m critics [M, ...], obs [T, M, W, obs_dim] -> [T, M, W, 1 + m].
+
+    Never in bf16: where costs are rare, its rounding of a value is not small beside an advantage.
+    """
+    ppo = replace(ppo, precision="tf32") if ppo.precision == "bf16" else ppo
 
     def at(obs: Array) -> Array:
         judge = jax.vmap(partial(networks.value, ppo))

@@ -29,6 +29,7 @@ class Physics:
         self.pool = importlib.import_module("mujoco.rollout").Rollout(nthread=threads if threads > 1 else 0)
         self._data: list[Any] = [mujoco.MjData(self.model) for _ in range(threads)]
         self._models = [self.model] * worlds
+        self._memory: dict[int, Any] = {}
         if body.free:
             self._slope = [_explicit_euler(self.model)] * worlds
 
@@ -42,12 +43,18 @@ class Physics:
 
     def _roll(self, of: list[Any], qpos: np.ndarray, qvel: np.ndarray, control: np.ndarray, steps: int) -> tuple:
         """(qpos, qvel) after so many physics steps of the models `of`."""
-        start = np.zeros((self._worlds, 1 + qpos.shape[1] + qvel.shape[1]))  # time, positions, velocities
-        start[:, 1 : 1 + qpos.shape[1]], start[:, 1 + qpos.shape[1] :] = qpos, qvel
-        held = np.repeat(control[:, None], steps, axis=1)
-        out = np.empty((self._worlds, steps, start.shape[1]))
+        nq, (start, held, out) = qpos.shape[1], self._buffers(steps)
+        start[:, 1 : 1 + nq], start[:, 1 + nq :], held[:] = qpos, qvel, control[:, None]
         self.pool.rollout(of, self._data, start, held, nstep=steps, state=out, skip_checks=True)
-        return out[:, -1, 1 : 1 + qpos.shape[1]], out[:, -1, 1 + qpos.shape[1] :]
+        return out[:, -1, 1 : 1 + nq].copy(), out[:, -1, 1 + nq :].copy()
+
+    def _buffers(self, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """States before (time, positions, velocities), controls, and states after each of so many steps."""
+        if steps not in self._memory:
+            size = 1 + self.model.nq + self.model.nv
+            shapes = (self._worlds, size), (self._worlds, steps, self.model.nu), (self._worlds, steps, size)
+            self._memory[steps] = tuple(np.zeros(shape) for shape in shapes)
+        return self._memory[steps]
 
     def _last_substep(self, qpos: np.ndarray, qvel: np.ndarray, control: np.ndarray) -> Moved:
         """MuJoCo's Runge-Kutta step, stage by stage: the position of the fourth one is what the reference sees."""
