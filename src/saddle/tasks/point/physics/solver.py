@@ -7,9 +7,6 @@ meet the robot and the world, not each other; the Newton matrix is then a star: 
 its own, and a 3x3 system for the robot remains. Where bodies do meet each other (`pairs`), the whole matrix is solved.
 """
 
-import functools
-import operator
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +17,7 @@ from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import contact, pairs
 from saddle.tasks.point.physics.contact import Contacts, Strain, Sym6, add, entry, triangle
+from saddle.tasks.point.physics.linear import cholesky, cholesky_solve, solve3
 from saddle.tasks.point.physics.once import (
     add_all,
     map_slots,
@@ -141,7 +139,7 @@ def _newton(p: Problem, z: Unknown, strains: _Strains) -> tuple[Unknown, Unknown
         g_robot = _plus(g_robot, Planar(push[0], push[1], push[5]))
         h_robot = _planar_add(h_robot, _planar_block(triangle(hold)))
     if not p.bodies:
-        return Unknown(g_robot, z.body), Unknown(Planar(*_solve3(h_robot, [-g for g in g_robot])), z.body)
+        return Unknown(g_robot, z.body), Unknown(Planar(*solve3(h_robot, [-g for g in g_robot])), z.body)
     slots = p.robot_slots
     push, hold = _terms(p.bodies, strains.bodies, slots)
     back, everything = push
@@ -191,12 +189,12 @@ def _star_solve(arm: Vec, h_robot: list[list[Array]], h_body: Sym6, coupling: Sy
     carried = robot_columns(arm, coupling)
     rest = [*g.body.linear, *g.body.angular]
     right = once([jnp.stack([*row, r]) for row, r in zip(carried, rest, strict=True)])  # [4, B, N] each
-    solved = once(per_body(lambda row: _cholesky_solve(once(_cholesky(row[0])), row[1]), (h_body, right)))
+    solved = once(per_body(lambda row: cholesky_solve(once(cholesky(row[0])), row[1]), (h_body, right)))
     dot = lambda i, k: total(add_all(row[i] * x[k] for row, x in zip(right, solved, strict=True)))
     both = [[c[k] for c in (carried[0], carried[1])] for k in range(3)]
     both = [[x, y, arm.x * y - arm.y * x + carried[5][k]] for k, (x, y) in enumerate(both)]
     schur = [[h_robot[i][j] + total(both[j][i]) - dot(i, j) for j in range(3)] for i in range(3)]
-    robot = Planar(*_solve3(schur, [-g.robot[i] - dot(i, 3) for i in range(3)]))
+    robot = Planar(*solve3(schur, [-g.robot[i] - dot(i, 3) for i in range(3)]))
     body = [x[0] * robot.x + x[1] * robot.y + x[2] * robot.yaw - x[3] for x in solved]
     return Unknown(robot, Motion(Vec(*body[:3]), Vec(*body[3:])))
 
@@ -293,42 +291,3 @@ def _inner(a: Unknown, b: Unknown) -> Array:
     """Inner product over the robot and all bodies, [N]."""
     robot = add_all(u * v for u, v in zip(a.robot, b.robot, strict=True))
     return robot + total(_dot(a.body, b.body))
-
-
-def _less(x: Array, parts: Iterable[Array]) -> Array:
-    return functools.reduce(operator.sub, parts, x)
-
-
-def _cholesky(m: Sym6) -> Sym6:
-    """Lower factor of a 6x6 matrix, with the diagonal inverted."""
-    factor: Sym6 = []
-    for i in range(6):
-        row: list[Array] = []
-        for j in range(i + 1):
-            value = _less(m[i][j], (row[k] * (factor[j][k] if j < i else row[k]) for k in range(j)))
-            row.append(jax.lax.rsqrt(value) if i == j else value * factor[j][j])
-        factor.append(row)
-    return factor
-
-
-def _cholesky_solve(factor: Sym6, right: list[Array]) -> list[Array]:
-    y: list[Array] = []
-    for i in range(6):
-        y.append(_less(right[i], (factor[i][k] * y[k] for k in range(i))) * factor[i][i])
-    x: list[Array] = [y[0]] * 6
-    for i in reversed(range(6)):
-        x[i] = _less(y[i], (factor[k][i] * x[k] for k in range(i + 1, 6))) * factor[i][i]
-    return x
-
-
-def _solve3(m: list[list[Array]], r: list[Array]) -> list[Array]:
-    """Symmetric positive definite 3x3 system, by elimination."""
-    l10, l20 = m[1][0] / m[0][0], m[2][0] / m[0][0]
-    d1 = m[1][1] - l10 * m[1][0]
-    l21 = (m[2][1] - l20 * m[1][0]) / d1
-    d2 = m[2][2] - l20 * m[2][0] - l21 * l21 * d1
-    y1 = r[1] - l10 * r[0]
-    y2 = r[2] - l20 * r[0] - l21 * y1
-    x2 = y2 / d2
-    x1 = y1 / d1 - l21 * x2
-    return [r[0] / m[0][0] - l10 * x1 - l20 * x2, x1, x2]
