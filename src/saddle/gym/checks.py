@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from gymnasium import logger
 from gymnasium.spaces import Box
 from jax import Array
 
@@ -52,6 +53,13 @@ def check_render_mode(render_mode: str | None, known: Sequence[str]) -> str | No
     if render_mode is not None and render_mode not in known:
         raise SaddleError(f"unknown render_mode {render_mode!r}; use {' or '.join(map(repr, known))} or None")
     return render_mode
+
+
+def renders(mode: str | None) -> bool:
+    """Whether there is a render mode; without one, render() warns."""
+    if mode is None:
+        logger.warn("render() draws nothing without a render mode: make the environment with render_mode='rgb_array'")
+    return mode is not None
 
 
 def check_count(count: int, what: str) -> int:

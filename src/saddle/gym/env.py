@@ -5,12 +5,12 @@ from typing import Any
 import gymnasium
 import jax
 import numpy as np
-from gymnasium import logger
 from jax import Array
 
 from saddle import tasks
 from saddle.errors import SaddleError
 from saddle.gym import checks, programs
+from saddle.gym.forms import SixValues
 from saddle.gym.programs import Outcome
 from saddle.tasks import State
 
@@ -72,10 +72,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def render(self) -> np.ndarray | None:  # type: ignore[override]
         """The world from above, [height, width, 3] uint8."""
-        if self.render_mode is None:
-            logger.warn(
-                "render() draws nothing without a render mode: make the environment with render_mode='rgb_array'"
-            )
+        if not checks.renders(self.render_mode):
             return None
         from saddle.draw import Canvas
 
@@ -94,10 +91,5 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return checks.world_keys([int(self.np_random.integers(checks.SEEDS)) if seed is None else seed])[0]
 
 
-class SafeEnv(TaskEnv):
+class SafeEnv(SixValues, TaskEnv):  # type: ignore[misc]
     """The same world in Safety-Gymnasium's form: `step` returns the cost as a value of its own."""
-
-    def step(self, action: Any) -> tuple[np.ndarray, float, float, bool, bool, Info]:  # type: ignore[override]
-        """One env step: observation, reward, cost, terminated, truncated, info."""
-        obs, reward, terminated, truncated, info = super().step(action)
-        return obs, reward, info.pop("cost"), terminated, truncated, info

@@ -5,19 +5,18 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium import logger
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from saddle.errors import SaddleError
 from saddle.gym import checks
+from saddle.gym.forms import SixValues, SixVectorValues
 from saddle.gym.programs import Outcome
 from saddle.gym.vector import vector_infos
 from saddle.tasks import host_worlds
 from saddle.tasks.velocity.native import NativeWorlds, Transition
 
 Info = dict[str, Any]
-NO_MODE = "render() draws nothing without a render mode: make the environment with render_mode='rgb_array'"
 
 
 class NativeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -65,8 +64,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def render(self) -> np.ndarray | None:  # type: ignore[override]
         """The world from the side, [height, width, 3] uint8."""
-        if self.render_mode is None:
-            logger.warn(NO_MODE)
+        if not checks.renders(self.render_mode):
             return None
         from saddle.draw.camera import Camera
 
@@ -80,13 +78,8 @@ class NativeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._camera = None
 
 
-class SafeNativeEnv(NativeEnv):
+class SafeNativeEnv(SixValues, NativeEnv):  # type: ignore[misc]
     """The same world in Safety-Gymnasium's form: `step` returns the cost as a value of its own."""
-
-    def step(self, action: Any) -> tuple[np.ndarray, float, float, bool, bool, Info]:  # type: ignore[override]
-        """One env step: observation, reward, cost, terminated, truncated, info."""
-        obs, reward, terminated, truncated, info = super().step(action)
-        return obs, reward, info.pop("cost"), terminated, truncated, info
 
 
 class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -151,8 +144,7 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def render(self) -> tuple[np.ndarray, ...] | None:  # type: ignore[override]
         """Every world from the side, each [height, width, 3] uint8."""
-        if self.render_mode is None:
-            logger.warn(NO_MODE)
+        if not checks.renders(self.render_mode):
             return None
         from saddle.draw.camera import Camera
 
@@ -166,16 +158,8 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._camera = None
 
 
-class SafeNativeVectorEnv(NativeVectorEnv):
+class SafeNativeVectorEnv(SixVectorValues, NativeVectorEnv):  # type: ignore[misc]
     """The same worlds in Safety-Gymnasium's form: `step` returns the costs as a value of their own."""
-
-    def step(  # type: ignore[override]
-        self, actions: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """One env step: observations, rewards, costs, terminated, truncated, infos, each with leading axis N."""
-        obs, reward, terminated, truncated, infos = super().step(actions)
-        infos.pop("_cost")
-        return obs, reward, infos.pop("cost"), terminated, truncated, infos
 
 
 def outcome(worlds: NativeWorlds, made: Transition) -> Outcome:

@@ -5,7 +5,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from gymnasium import logger
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from jax import Array
@@ -13,6 +12,7 @@ from jax import Array
 from saddle import tasks
 from saddle.errors import SaddleError
 from saddle.gym import checks, programs
+from saddle.gym.forms import SixVectorValues
 from saddle.gym.programs import Outcome
 from saddle.tasks import State
 
@@ -89,10 +89,7 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def render(self) -> tuple[np.ndarray, ...] | None:  # type: ignore[override]
         """Every world from above, each [height, width, 3] uint8."""
-        if self.render_mode is None:
-            logger.warn(
-                "render() draws nothing without a render mode: make the environment with render_mode='rgb_array'"
-            )
+        if not checks.renders(self.render_mode):
             return None
         from saddle.draw import Canvas
 
@@ -141,13 +138,5 @@ def _masked(values: dict[str, np.ndarray], shown: dict[str, np.ndarray], where: 
     return infos
 
 
-class SafeVectorEnv(TaskVectorEnv):
+class SafeVectorEnv(SixVectorValues, TaskVectorEnv):  # type: ignore[misc]
     """The same worlds in Safety-Gymnasium's form: `step` returns the costs as a value of their own."""
-
-    def step(  # type: ignore[override]
-        self, actions: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """One env step: observations, rewards, costs, terminated, truncated, infos, each with leading axis N."""
-        obs, reward, terminated, truncated, infos = super().step(actions)
-        infos.pop("_cost")
-        return obs, reward, infos.pop("cost"), terminated, truncated, infos
