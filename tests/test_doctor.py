@@ -11,7 +11,7 @@ from saddle import doctor
 from saddle.doctor import Finding
 
 NAMES = ["cpu", "memory", "gpu", "saddle", "python", "jax"]
-NAMES += ["mujoco", "mjx-jax", "mjx-warp", "egl", "osmesa", "video", "ray"]
+NAMES += ["mujoco", "llvm", "mjx-jax", "mjx-warp", "egl", "osmesa", "video", "ray"]
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +52,18 @@ def test_advice_is_only_given_for_what_is_missing(report):
 
 
 def test_engines_that_are_all_there(monkeypatch):
-    fake_import(monkeypatch, mujoco="3.17.0", mujoco_mjx="3.17.0", warp="1.18.0")
+    fake_import(monkeypatch, mujoco="3.17.0", llvmlite="0.50.0", mujoco_mjx="3.17.0", warp="1.18.0")
     monkeypatch.setattr(doctor, "_accelerators", lambda: ["NVIDIA H200"])
     assert [(f.ok, f.detail, f.advice) for f in engines().values()] == [
         (True, "3.17.0", ""),
+        (True, "0.50.0", ""),
         (True, "3.17.0", ""),
         (True, "1.18.0", ""),
     ]
 
 
 def test_warp_needs_a_gpu(monkeypatch):
-    fake_import(monkeypatch, mujoco="3.17.0", mujoco_mjx="3.17.0", warp="1.18.0")
+    fake_import(monkeypatch, mujoco="3.17.0", llvmlite="0.50.0", mujoco_mjx="3.17.0", warp="1.18.0")
     monkeypatch.setattr(doctor, "_accelerators", list)
     warp = engines()["mjx-warp"]
     assert not warp.ok and warp.detail == "needs an NVIDIA GPU" and warp.advice == ""

@@ -104,6 +104,7 @@ def _software() -> Iterator[Finding]:
 def _engines() -> Iterator[Finding]:
     native = _package("engines", "mujoco", "mujoco", "pip install 'mujoco>=3.17,<3.18'")
     yield native
+    yield _package("engines", "llvm", "llvmlite", "pip install llvmlite; contacts on a CPU are slow without it")
     mjx = _package("engines", "mjx-jax", "mujoco.mjx", "pip install 'mujoco-mjx==3.17.*'")
     yield mjx
     warp = _package("engines", "mjx-warp", "warp", _extra("cuda"))
