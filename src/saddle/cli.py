@@ -13,31 +13,16 @@ from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subc
 from tyro.extras import SubcommandApp
 
 import saddle
+from saddle.cli_bench import Engine, Json, Tasks, bench
 from saddle.cli_study import imports, study
-from saddle.config import PID, PPO, Fixed, GradientAscent, Precision
+from saddle.config import PID, PPO, Fixed, GradientAscent
 from saddle.errors import SaddleError
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
 
 'saddle VERB --help' explains one verb, 'saddle --version' prints the version."""
 
-Json = Annotated[bool, arg(name="json", help="Print JSON instead of a table.", help_behavior_hint="")]
-Tasks = Annotated[  # one tuple per --task, so that both `--task A B` and `--task A --task B` mean A and B
-    UseAppendAction[tuple[tuple[str, ...], ...]],
-    arg(name="task", metavar="TASK ...", help="Only these.", help_behavior_hint="(default: all)"),
-]
-
-Engine = Annotated[
-    Literal["native", "mjx-jax", "mjx-warp"] | None,
-    arg(
-        metavar="ENGINE",
-        help="Of the velocity tasks: native (MuJoCo C), mjx-jax or mjx-warp. Alone, it means only these tasks.",
-        help_behavior_hint="(default: the best one here)",
-    ),
-]
-
 app = SubcommandApp()
-bench = SubcommandApp()
 
 
 @app.command
@@ -99,59 +84,6 @@ def parity(
     from saddle.parity import run
 
     return 0 if run(golden, sum(tasks, ()), precision, as_json, markdown, engine) else 1
-
-
-@bench.command(name="tasks")
-def bench_tasks(
-    tasks: Tasks = (),
-    worlds: Annotated[int, arg(metavar="N", help="Worlds stepped at once.")] = 512,
-    as_json: Json = False,
-    engine: Engine = None,
-) -> None:
-    """Measure env steps per second of each task, against MuJoCo C stepping the same worlds on one core."""
-    from saddle.bench.tasks import run
-
-    run(sum(tasks, ()), worlds, as_json, engine)
-
-
-@bench.command(name="learner")
-def bench_learner(
-    task: Annotated[str, arg(metavar="TASK", help="Name of the task.")] = "SafetyPointCircle1-v0",
-    members: Annotated[int, arg(metavar="N", help="Runs in the population.")] = 1,
-    epochs: Annotated[int, arg(metavar="N", help="Epochs to time, after one that compiles.")] = 3,
-    ppo: PPO = PPO(target_kl=1e9),
-    as_json: Json = False,
-) -> None:
-    """Measure training: env steps per second end to end, rollouts and updates apart, and memory.
-
-    No member stops early here (--ppo.target-kl 1e9), so that every epoch takes all its passes.
-    """
-    from saddle.bench.learner import run
-
-    run(task, members, epochs, ppo, as_json)
-
-
-@bench.command(name="study")
-def bench_study(
-    tasks: Tasks = (),
-    members: Annotated[int, arg(metavar="N", help="Runs in the population.")] = 250,
-    epochs: Annotated[int, arg(metavar="N", help="Epochs to time, after one that compiles.")] = 10,
-    precision: Annotated[tuple[Precision, ...], arg(help="Of the networks; one or more.")] = ("tf32", "bf16"),
-    ppo: PPO = PPO(target_kl=1e9),
-    out: Annotated[
-        Path | None,
-        arg(metavar="DIR", help="Folder to keep the studies in.", help_behavior_hint="(default: a temporary one)"),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Measure training with everything on: env steps per second of a study with its store, metrics and checkpoints.
-
-    Velocity tasks take the wide layout on an accelerator. No member stops early (--ppo.target-kl 1e9), so that every
-    epoch takes all its passes. With all eight tasks it also says how long the whole study takes.
-    """
-    from saddle.bench.study import run
-
-    run(sum(tasks, ()), members, epochs, precision, ppo, out, as_json)
 
 
 @app.command
