@@ -41,6 +41,21 @@ def save(path: Path, state: Any, facts: dict[str, Any]) -> None:
         ) from None
 
 
+def snapshot(state: Any) -> Any:
+    """The state as NumPy arrays that later epochs do not touch; keys as their numbers, which is how files hold them."""
+    leaves = jax.tree.leaves(state)
+    for leaf in leaves:
+        if isinstance(leaf, jax.Array) and not _is_key(leaf):
+            leaf.copy_to_host_async()  # all on their way before the first is waited for
+    return jax.tree.map(_own, state)
+
+
+def _own(leaf: Any) -> np.ndarray:
+    """From a CPU an array comes as a view of what an epoch takes over; from a GPU it is a copy already."""
+    array = _plain(leaf)
+    return array if isinstance(leaf, jax.Array) and jax.default_backend() != "cpu" else array.copy()
+
+
 def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
     """State shaped like `like` (arrays or shapes), and facts. A damaged file gives way to FILE.prev, with a warning."""
     try:

@@ -88,15 +88,10 @@ class PopulationProgram:
         return REASONS.get(code, f"reason {code}")
 
     def snapshot(self, state: Any) -> Any:
-        """A copy as NumPy arrays; keys as their numbers, which is how checkpoints hold them."""
-        import jax
-        import jax.numpy as jnp
+        """A copy as NumPy arrays."""
+        from saddle import checkpoint
 
-        def copied(leaf: Any) -> np.ndarray:
-            is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-            return np.array(jax.random.key_data(leaf) if is_key else leaf)
-
-        return jax.tree.map(copied, state)
+        return checkpoint.snapshot(state)
 
     def save(self, path: Path, state: Any, facts: dict[str, Any]) -> None:
         """Write a checkpoint of a snapshot, atomically."""
