@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from saddle.tasks.task import TaskSpec
 
 HUGE = 1e10  # a state beyond this, or not finite, has diverged; the limit is MuJoCo's own
@@ -74,9 +76,11 @@ def settle(body: Body, qpos: Array, qvel: Array, velocity: Array, action: Array,
     reward = velocity[..., 0] + body.alive - body.effort * work
     # NaN compares as false, hence "not below" and not "above".
     diverged = ~(xp.maximum(abs(qpos).max(axis=-1), abs(qvel).max(axis=-1)) < HUGE)
-    gone = lambda value: xp.where(diverged, 0.0, value)
+    none = xp is np and not diverged.any()  # outside JAX one may look, and nearly always need not touch anything
+    gone = (lambda value: value) if none else lambda value: xp.where(diverged, 0.0, value)
+    obs = observe(body, qpos, qvel, xp)
     return Settled(
-        obs=xp.where(diverged[..., None], 0.0, observe(body, qpos, qvel, xp)),
+        obs=obs if none else xp.where(diverged[..., None], 0.0, obs),
         reward=gone(reward),
         cost=gone((speed > body.threshold).astype(qpos.dtype)),
         terminated=diverged | body.unhealthy(qpos, qvel),

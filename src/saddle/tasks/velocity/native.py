@@ -94,11 +94,13 @@ class NativeWorlds:
         """New episodes in the worlds `where` [N] bool -> their first observations [count, obs_dim]."""
         model, noise = self.physics.model, self.body.noise
         chosen = [self._draws[i] for i in np.flatnonzero(where)]
-        # In the order of the reference's draws: positions, then velocities.
-        drawn = [(draw.uniform(-noise, noise, model.nq), self._speeds(draw)) for draw in chosen]
-        qpos = model.qpos0 + np.array([positions for positions, _ in drawn])
+        places, speeds = np.empty((len(chosen), model.nq)), np.empty((len(chosen), model.nv))
+        for draw, place, speed in zip(chosen, places, speeds, strict=True):  # in the order of the reference's draws
+            draw.random(out=place)
+            (draw.standard_normal if self.body.normal else draw.random)(out=speed)
+        qpos = model.qpos0 + (2 * noise * places - noise)
         self.qpos[where] = upright(qpos, np) if self.body.free else qpos
-        self.qvel[where] = np.array([speeds for _, speeds in drawn])
+        self.qvel[where] = noise * speeds if self.body.normal else 2 * noise * speeds - noise
         self.seen[where] = self.qpos[where, : self.body.travels]
         self.steps[where] = 0
         return observe(self.body, self.qpos[where], self.qvel[where], np)
@@ -120,10 +122,6 @@ class NativeWorlds:
         self.place(saved["qpos"], saved["qvel"], saved["seen"], saved["steps"])
         self.diverged = np.array(saved["diverged"])
         self._draws = [np.random.Generator(_unpack(row)) for row in saved["draws"]]
-
-    def _speeds(self, draw: np.random.Generator) -> np.ndarray:
-        noise, size = self.body.noise, self.physics.model.nv
-        return noise * draw.standard_normal(size) if self.body.normal else draw.uniform(-noise, noise, size)
 
     def _check(self, actions: np.ndarray) -> np.ndarray:
         """The actions, if the worlds can take them; else one line that says why not."""
