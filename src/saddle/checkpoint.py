@@ -43,8 +43,7 @@ def save(path: Path, state: Any, facts: dict[str, Any]) -> None:
 
 def snapshot(state: Any) -> Any:
     """The state as NumPy arrays that later epochs do not touch; keys as their numbers, which is how files hold them."""
-    leaves = jax.tree.leaves(state)
-    for leaf in leaves:
+    for leaf in jax.tree.leaves(state):
         if isinstance(leaf, jax.Array) and not _is_key(leaf):
             leaf.copy_to_host_async()  # all on their way before the first is waited for
     return jax.tree.map(_own, state)
@@ -68,6 +67,11 @@ def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
         return _read(_previous(path), like)
     except _Damaged as error:
         raise SaddleError(f"{error}, and so is {path}; start this run anew") from None
+
+
+def exists(path: Path) -> bool:
+    """Whether there is anything to load."""
+    return path.exists() or _previous(path).exists()
 
 
 class _Damaged(Exception):

@@ -55,7 +55,7 @@ def run(task: str, members: int, epochs: int, ppo: PPO, as_json: bool) -> None:
 def measure(task: str, members: int, epochs: int, ppo: PPO) -> Result:
     """Compile, run one epoch unseen, and time the next ones."""
     lambdas = [10 ** (-1 + 2 * i / max(members - 1, 1)) for i in range(members)]
-    runs = [Member(i, Fixed(lam), (25.0,) * _constraints(task)) for i, lam in enumerate(lambdas)]
+    runs = [Member(i, Fixed(lam), (25.0,) * constraints(task)) for i, lam in enumerate(lambdas)]
     population = Population(task, ppo, runs, (epochs + 2) * 1000 * ppo.steps_per_epoch)
     if population.on_host:
         raise SaddleError(f"{task} steps on the host here; 'saddle bench tasks' measures it, or choose a JAX task")
@@ -68,7 +68,7 @@ def measure(task: str, members: int, epochs: int, ppo: PPO) -> Result:
         state, _ = population.epoch(state)
         seconds.append(time.perf_counter() - start)
     epoch_s = statistics.median(seconds)
-    rollout_s = _median(jax.jit(population.rollout), state, epochs)
+    rollout_s = median_seconds(jax.jit(population.rollout), state, epochs)
     steps = members * ppo.steps_per_epoch
     device = jax.devices()[0]
     return Result(
@@ -104,13 +104,15 @@ def flop(ppo: PPO, obs_dim: int, action_dim: int, m: int) -> float:
     return 2.0 * ppo.passes * ppo.steps_per_epoch * (actor + (1 + m) * critic)
 
 
-def _constraints(task: str) -> int:
+def constraints(task: str) -> int:
+    """How many the task has."""
     from saddle import tasks
 
     return len(tasks.make(task).spec.constraints)
 
 
-def _median(program: Callable[[Any], Any], state: Any, repeats: int) -> float:
+def median_seconds(program: Callable[[Any], Any], state: Any, repeats: int) -> float:
+    """Of a call, after one that compiles."""
     jax.block_until_ready(program(state))
     seconds = []
     for _ in range(repeats):

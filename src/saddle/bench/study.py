@@ -7,7 +7,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from saddle import tasks
-from saddle.bench.learner import flop
+from saddle.bench.learner import constraints, flop, median_seconds
 from saddle.config import PPO, Member, Precision, to_dict
 from saddle.errors import SaddleError
 from saddle.study import plan as plans
@@ -27,6 +27,7 @@ from saddle.study.prepare import prepare
 from saddle.study.program import PopulationProgram
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
+from saddle.study.unit import Messages
 
 ROLLOUTS = 2  # timed alone, after one that compiles
 
@@ -72,20 +73,6 @@ class Watched(PopulationProgram):
         return self.last, metrics
 
 
-class Quiet:
-    """A listener that keeps only what went wrong."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
-        """Nothing."""
-
-    def say(self, text: str) -> None:
-        """Keep it."""
-        self.said.append(text)
-
-
 def run(
     names: Sequence[str],
     members: int,
@@ -127,9 +114,10 @@ def measure(name: str, members: int, epochs: int, ppo: PPO, folder: Path) -> Res
     seconds = [end - began for began, end in program.times[1:]]
     elapsed = program.times[-1][1] - program.times[0][1]
     population = program.population
-    rollout_s = _rollout_s(population.rollout if population.on_host else jax.jit(population.rollout), program.last)
+    rollout = population.rollout if population.on_host else jax.jit(population.rollout)
+    rollout_s = median_seconds(rollout, program.last, ROLLOUTS)
     learning = sum(seconds) - epochs * rollout_s
-    work = epochs * members * flop(ppo, population.spec.obs_dim, population.spec.action_dim, _constraints(name))
+    work = epochs * members * flop(ppo, population.spec.obs_dim, population.spec.action_dim, constraints(name))
     device = jax.devices()[0]
     return Result(
         task=name,
@@ -191,13 +179,13 @@ def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
         made.append(Watched(task, ppo, members, steps))
         return made[0]
 
-    study, notes = prepare(plan, folder, resume=False), Quiet()
+    study, notes = prepare(plan, folder, resume=False), Messages()
     Worker(study, make, plan.chunk, notes, Stopper()).work()
     _check(study, notes)
     return made[0], time.perf_counter() - made[0].times[-1][1]
 
 
-def _check(study: Study, notes: Quiet) -> None:
+def _check(study: Study, notes: Messages) -> None:
     """A unit that broke has no speed."""
     broken = [progress["error"] for unit in study.units() if (progress := study.progress(unit)).get("error")]
     if broken:
@@ -205,21 +193,6 @@ def _check(study: Study, notes: Quiet) -> None:
         raise SaddleError(f"the bench's study failed: {broken[0]}{hint}")
     if notes.said:
         print("\n".join(notes.said), file=sys.stderr)
-
-
-def _rollout_s(rollout: Callable[[Any], Any], state: Any) -> float:
-    """Median seconds of an epoch's rollout alone."""
-    jax.block_until_ready(rollout(state))
-    seconds = []
-    for _ in range(ROLLOUTS):
-        began = time.perf_counter()
-        jax.block_until_ready(rollout(state))
-        seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
-
-
-def _constraints(name: str) -> int:
-    return len(tasks.make(name).spec.constraints)
 
 
 def _in_store(name: str, members: int, epochs: int, ppo: PPO, out: Path | None) -> Result:

@@ -114,7 +114,9 @@ class PopulationProgram:
 
 def load_checkpoint(program: UnitProgram, path: Path) -> tuple[Any, dict[str, Any], list[str]]:
     """State, facts and warnings of a checkpoint; the initial state where there is none yet."""
-    if not path.exists() and not path.with_name(path.name + ".prev").exists():
+    from saddle import checkpoint
+
+    if not checkpoint.exists(path):
         return program.init(), {}, []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)

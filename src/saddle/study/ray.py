@@ -24,7 +24,7 @@ from saddle.study.prepare import capacity_here
 from saddle.study.program import factory
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
-from saddle.study.unit import Listener, unit_runs
+from saddle.study.unit import Listener, Messages, unit_runs
 from saddle.study.writer import hardware
 
 ANSWER_WITHIN = 10.0  # seconds in which a cluster's address has to answer
@@ -79,20 +79,6 @@ class StopFile:
     def before(self, seconds: float) -> bool:
         """Whether the driver said stop."""
         return self.file.exists()
-
-
-class Messages:
-    """A listener on a worker: what was said goes back to the driver with the result."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
-        """Nothing: the driver reads progress from the store."""
-
-    def say(self, text: str) -> None:
-        """Remember it."""
-        self.said.append(text)
 
 
 def run_unit(store: str, unit: str, program: str, chunking: Chunking, sweep: str | None, stop_file: str) -> list[str]:

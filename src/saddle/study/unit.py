@@ -41,6 +41,20 @@ class Listener(Protocol):
         ...
 
 
+class Messages:
+    """A listener that keeps what was said, for whoever asks afterwards."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+        """Nothing: progress is in the store."""
+
+    def say(self, text: str) -> None:
+        """Remember it."""
+        self.said.append(text)
+
+
 class Stop(Protocol):
     """When to stop."""
 

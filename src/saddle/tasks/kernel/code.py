@@ -1,7 +1,7 @@
 """What code for one world is written with, whatever the machine (ptx.py, llvm.py)."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +25,26 @@ class Slot:
 
     def __init__(self, at: int, dtype: Any, base: Register | None = None) -> None:
         self.at, self.dtype, self.base = at, np.dtype(dtype), base
+
+
+class Memory:
+    """How much memory of its own a world needs: blocks that follow each other share it."""
+
+    def __init__(self) -> None:
+        self.words = self.most_words = 0
+
+    def reserve(self, words: int) -> int:
+        """The first of so many words of memory, which are free again where the block around ends."""
+        self.words += words
+        self.most_words = max(self.most_words, self.words)
+        return self.words - words
+
+    @contextmanager
+    def block(self) -> Iterator[None]:
+        """Code whose memory nothing uses after it."""
+        start = self.words
+        yield
+        self.words = start
 
 
 class Code(Protocol):

@@ -4,13 +4,12 @@ Numbers are float32 or float64 (one of them throughout), integers or bool. What 
 stack, where LLVM finds it and moves it into registers; everything else is computed once and named.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from saddle.tasks.kernel.code import Register, Slot
+from saddle.tasks.kernel.code import Memory, Register, Slot
 
 TYPES = {"float32": "float", "float64": "double", "int32": "i32", "bool": "i1", "int64": "i64"}
 FLOAT_COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
@@ -24,16 +23,17 @@ class Variable(Register):
     """A number that can be set more than once; its name is where it lies."""
 
 
-class Program:
+class Program(Memory):
     """The code so far."""
 
     native: frozenset[str] = frozenset(CALLS)  # what needs no polynomial here
 
     def __init__(self, dtype: Any) -> None:
+        super().__init__()
         self.float = np.dtype(dtype)
         self.lines: list[str] = []
         self.stack: list[str] = []
-        self.names = self.words = self.most_words = 0
+        self.names = 0
         self.open = True  # whether the block so far has no end yet
 
     def name(self) -> str:
@@ -76,19 +76,6 @@ class Program:
         self.line(f"br i1 {here}, label %{yes}, label %{no}")
         self.open = False
         self.place(on)
-
-    def reserve(self, words: int) -> int:
-        """The first of so many words of memory, which are free again where the block around ends."""
-        self.words += words
-        self.most_words = max(self.most_words, self.words)
-        return self.words - words
-
-    @contextmanager
-    def block(self) -> Iterator[None]:
-        """Code whose memory nothing uses after it."""
-        start = self.words
-        yield
-        self.words = start
 
     def register(self, dtype: Any) -> Variable:
         """A number to be set later."""

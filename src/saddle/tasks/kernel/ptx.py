@@ -4,13 +4,12 @@ Numbers are float32, int32 or bool. A number is known (a numpy scalar), in a reg
 which holds float32 and can be indexed while the program runs.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from saddle.tasks.kernel.code import COMPARE, Register, Slot
+from saddle.tasks.kernel.code import COMPARE, Memory, Register, Slot
 
 TYPES = {"float32": ("f32", "f"), "int32": ("s32", "r"), "bool": ("pred", "p"), "int64": ("u64", "a")}
 LOGIC = {"and": "and", "or": "or", "not": "not", "xor": "xor"}
@@ -26,15 +25,16 @@ FLOAT = {
 INT = {"mul": "mul.lo.s32", "div": "div.s32"}
 
 
-class Program:
+class Program(Memory):
     """The code so far."""
 
     native: frozenset[str] = frozenset()  # elementwise operations that rules.py need not make of others
 
     def __init__(self) -> None:
+        super().__init__()
         self.lines: list[str] = []
         self.count = {kind: 0 for _, kind in TYPES.values()}
-        self.labels = self.words = self.most_words = 0
+        self.labels = 0
 
     def line(self, text: str) -> None:
         """One instruction."""
@@ -58,19 +58,6 @@ class Program:
     def branch(self, label: str, when: Register | None = None, unless: bool = False) -> None:
         """Go to the label: always, or where a bool holds (or does not)."""
         self.line(f"bra {label}" if when is None else f"@{'!' if unless else ''}{when.name} bra {label}")
-
-    def reserve(self, words: int) -> int:
-        """The first of so many words of memory, which are free again where the block around ends."""
-        self.words += words
-        self.most_words = max(self.most_words, self.words)
-        return self.words - words
-
-    @contextmanager
-    def block(self) -> Iterator[None]:
-        """Code whose memory nothing uses after it."""
-        start = self.words
-        yield
-        self.words = start
 
     def emit(self, name: str, numbers: Sequence[Any], dtype: Any, params: dict[str, Any]) -> Register:
         """An elementwise operation; numbers are known or in registers."""
