@@ -115,6 +115,7 @@ def on_device(
 ) -> tuple[Worlds, Moments, Rollout]:
     """An epoch's steps of every member as one scan. Returns the moments of all observations so far."""
     members, count = worlds.whole.shape
+    actor = actor._replace(net=networks.rounded(ppo, actor.net))
 
     def step(carry: tuple[Worlds, Moments], t: Array) -> tuple[tuple[Worlds, Moments], Rollout]:
         worlds, recent = carry

@@ -27,7 +27,7 @@ from saddle.tasks import Task
 __all__ = ["REASONS", "Population", "PopulationState"]
 
 INIT, LEARN = 0, 2  # what a member's key, and its epoch's key, are folded with (collect.RESET and ACT are 0 and 1)
-CHUNK = {"cpu": 1, "gpu": 50}  # members that take a pass together
+CHUNK = {"cpu": 1, "gpu": 250}  # members that take a pass together
 
 
 class PopulationState(NamedTuple):

@@ -19,24 +19,40 @@ def test_weighted_gradients_are_those_of_automatic_differentiation(activation):
     keys = jax.random.split(jax.random.key(0), 4)
     net = networks.init_net(keys[0], (3, 7, 5, 2))
     x, last = jax.random.normal(keys[1], (11, 3)), jax.random.normal(keys[2], (11, 2))
-    weights = jnp.concatenate([jax.random.normal(keys[3], (3, 11)), jnp.ones((1, 11))])
+    weights = jax.random.normal(keys[3], (3, 11))
 
     @jax.jit
     def ours(net):
         _, inputs = networks.forward(ppo, net, x)
         found = networks.deltas(ppo, net, inputs, last)
-        return networks.weighted_gradients(ppo, inputs, found, weights), networks.gradient(
-            ppo, inputs, found, weights[3]
-        )
+        weighted = networks.weighted_gradients(ppo, net, inputs, found, weights)
+        return weighted, networks.weighted_squares(ppo, net, inputs, found, weights)
 
     @jax.jit
     def automatic(net):
         output = lambda net: networks.forward(ppo, net, x)[0]
         return jax.jacrev(lambda net: jnp.sum(weights[:, :, None] * last * output(net), (1, 2)))(net)
 
-    (weighted, plain), expected = ours(net), automatic(net)
-    for k, found in enumerate((*weighted[:3], plain)):
+    (weighted, squares), expected = ours(net), automatic(net)
+    for k, found in enumerate(weighted):
+        np.testing.assert_allclose(
+            squares[k], sum(np.sum(leaf[k] ** 2) for leaf in jax.tree.leaves(expected)), rtol=1e-4
+        )
         jax.tree.map(lambda ours, theirs, k=k: np.testing.assert_allclose(ours, theirs[k], atol=2e-5), found, expected)
+
+
+def test_regression_is_that_of_automatic_differentiation():
+    ppo = PPO(hidden=(7, 5))
+    keys = jax.random.split(jax.random.key(1), 4)
+    net = networks.init_net(keys[0], (3, 7, 5, 1))
+    x, target, weight = jax.random.normal(keys[1], (11, 3)), jax.random.normal(keys[2], (11,)), jnp.arange(11.0) / 55
+    error = lambda net: networks.forward(ppo, net, x)[0][:, 0] - target
+    ours, errors = networks.regression(ppo, net, x, target, weight)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5),
+        (ours, errors),
+        (jax.grad(lambda net: jnp.sum(weight * error(net) ** 2))(net), error(net)),
+    )
 
 
 def test_bf16_stays_close():

@@ -17,7 +17,7 @@ from saddle.learners.networks import Actor
 PEER = json.loads((Path(__file__).parents[1] / "data" / "omnisafe" / "arithmetic.json").read_text())
 
 
-step_once = jax.jit(one.minibatch, static_argnums=0)
+step_once = jax.jit(lambda ppo, learner, *a: one.minibatch(ppo, learner, one.views(ppo, learner), *a), static_argnums=0)
 
 
 def lambdas(rule, costs=PEER["costs"], limit=25.0):

@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from saddle.learners.networks import squares
+
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -25,7 +27,7 @@ def init(params: Any) -> Adam:
 
 def norm(tree: Any) -> Array:
     """[] over all leaves."""
-    return jnp.sqrt(sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(tree)))
+    return jnp.sqrt(squares(tree))
 
 
 def step(state: Adam, params: Any, grads: Any, lr: Array | float, max_norm: float) -> tuple[Adam, Any]:

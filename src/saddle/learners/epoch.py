@@ -11,11 +11,11 @@ from jax import Array
 from saddle import multipliers
 from saddle.collect import Rollout
 from saddle.config import PPO
-from saddle.learners import advantages, episodes, networks
+from saddle.learners import advantages, episodes, fused, networks
 from saddle.learners.episodes import Window
 from saddle.learners.improve import Improvement, improve
 from saddle.learners.networks import Net
-from saddle.learners.ppo import Learner, Samples
+from saddle.learners.ppo import Learner, Samples, nets
 from saddle.multipliers import Gains, Multiplier
 
 STEPS_AT_ONCE = 25  # of a rollout, when critics judge it
@@ -78,6 +78,11 @@ def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
     Never in bf16: where costs are rare, its rounding of a value is not small beside an advantage.
     """
     ppo = replace(ppo, precision="tf32") if ppo.precision == "bf16" else ppo
+    if nets(ppo) is fused:  # takes all samples of a member at once
+        steps, members, worlds, _ = obs.shape
+        judge = jax.vmap(lambda critic, x: fused.forward(ppo, critic, x)[0][:, 0])
+        values = jnp.stack([judge(critic, _by_member(obs)) for critic in critics], -1)
+        return jnp.moveaxis(values.reshape(members, steps, worlds, -1), 0, 1)
 
     def at(obs: Array) -> Array:
         judge = jax.vmap(partial(networks.value, ppo))

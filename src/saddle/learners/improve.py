@@ -14,7 +14,7 @@ from jax import Array
 from saddle.config import PPO
 from saddle.learners import networks
 from saddle.learners import ppo as one
-from saddle.learners.ppo import Learner, Samples, Stats
+from saddle.learners.ppo import Learner, Samples, Stats, Views
 
 
 class Improvement(NamedTuple):
@@ -88,12 +88,14 @@ def _member_pass(
     order = jnp.concatenate([order, jnp.zeros(steps * batch - count, order.dtype)]).reshape(steps, batch)
     real = (jnp.arange(steps * batch) < count).reshape(steps, batch)
 
-    def step(learner: Learner, x: tuple[Array, Array]) -> tuple[Learner, Stats]:
+    def step(carry: tuple[Learner, Views], x: tuple[Array, Array]) -> tuple[tuple[Learner, Views], Stats]:
         rows, real = x
-        return one.minibatch(ppo, learner, jax.tree.map(lambda leaf: leaf[rows], samples), real / real.sum(), lam, lr)
+        mine = jax.tree.map(lambda leaf: leaf[rows], samples)
+        learner, stats = one.minibatch(ppo, *carry, mine, real / real.sum(), lam, lr)
+        return (learner, one.views(ppo, learner)), stats
 
-    learner, stats = jax.lax.scan(step, learner, (order, real))
-    mean = networks.mean(ppo, learner.actor, samples.obs)
+    (learner, seen), stats = jax.lax.scan(step, (learner, one.views(ppo, learner)), (order, real))
+    mean = one.nets(ppo).forward(ppo, seen.actor, samples.obs)[0]
     kl = networks.kl(samples.mean, log_std, mean, learner.actor.log_std).mean()
     return learner, jax.tree.map(lambda s: s.mean(0), stats), kl
 

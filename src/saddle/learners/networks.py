@@ -1,29 +1,21 @@
 """Actor and critics: plain multi-layer perceptrons, for one member; `jax.vmap` adds the members."""
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import DTypeLike
 
 from saddle.config import PPO, Precision
+from saddle.learners.activations import ACTIVATIONS
 
 Net = tuple[tuple[Array, Array], ...]  # (weights [in, out], biases [out]) of each layer, from the input on
 
 FORWARD, BACK, SUM = (1, 0), (1, 1), (0, 0)  # axes of x @ w, delta @ w^T and x^T @ delta
 NARROW = 8  # columns below which a product is not worth a tensor core's while
-
-# Each activation with its derivative as a function of its OUTPUT, so that going back needs one array per layer.
-ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
-    "elu": (
-        lambda y: jnp.where(y > 0, y, jnp.exp(jnp.minimum(y, 0.0)) - 1.0),
-        lambda h: jnp.where(h > 0, 1.0, h + 1.0),
-    ),
-    "tanh": (jnp.tanh, lambda h: 1.0 - h * h),
-    "relu": (jax.nn.relu, lambda h: (h > 0).astype(h.dtype)),
-}
 
 
 class Actor(NamedTuple):
@@ -65,9 +57,14 @@ def value(ppo: PPO, critic: Net, x: Array) -> Array:
     return forward(ppo, critic, x)[0][..., 0]
 
 
+def rounded(ppo: PPO, net: Net) -> Net:
+    """The network with its weights as its products take them: who runs it many times need not round them each time."""
+    return tuple((w.astype(jnp.bfloat16), b) for w, b in net) if ppo.precision == "bf16" else net
+
+
 def forward(ppo: PPO, net: Net, x: Array) -> tuple[Array, tuple[Array, ...]]:
     """x [N, in] -> output [N, out], and what each layer was fed: x, then the hidden activations."""
-    activate, inputs = ACTIVATIONS[ppo.activation][0], [x]
+    activate, inputs = ACTIVATIONS[ppo.activation].value, [x]
     for w, b in net[:-1]:
         y = _dot(inputs[-1], w, FORWARD, ppo.precision, keep=True)
         inputs.append(activate(y.astype(jnp.float32) + b).astype(y.dtype))
@@ -77,23 +74,28 @@ def forward(ppo: PPO, net: Net, x: Array) -> tuple[Array, tuple[Array, ...]]:
 
 def deltas(ppo: PPO, net: Net, inputs: tuple[Array, ...], last: Array) -> tuple[Array, ...]:
     """Back-propagation, sample by sample: d(last . output) / d(what enters each layer's activation), [N, width]."""
-    slope, found = ACTIVATIONS[ppo.activation][1], [last]
+    slope, found = ACTIVATIONS[ppo.activation].slope, [last]
     for (w, _), h in zip(net[:0:-1], inputs[:0:-1], strict=True):
         back = _few(found[0], w) if w.shape[1] < NARROW else _dot(found[0], w, BACK, ppo.precision, keep=True)
         found.insert(0, (back.astype(jnp.float32) * slope(h.astype(jnp.float32))).astype(h.dtype))
     return tuple(found)
 
 
-def gradient(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], present: Array) -> Net:
-    """Sum of the samples' gradients. present [N] is 1 for each sample."""
+def regression(ppo: PPO, net: Net, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
+    """Gradient of sum(weight * error**2), and the errors [N] of the output from target [N]. x [N, in], weight [N]."""
+    output, inputs = forward(ppo, net, x)
+    error, present = output[:, 0] - target, (weight > 0).astype(jnp.float32)[None]
+    found = deltas(ppo, net, inputs, (2 * weight * error)[:, None])
 
     def layer(x: Array, delta: Array) -> tuple[Array, Array]:
-        return _dot(x, delta, SUM, ppo.precision), _sums(ppo, present[None], delta)[0]
+        return _dot(x, delta, SUM, ppo.precision), _sums(ppo, present, delta)[0]
 
-    return tuple(layer(x, delta) for x, delta in zip(inputs, found, strict=True))
+    return tuple(layer(x, delta) for x, delta in zip(inputs, found, strict=True)), error
 
 
-def weighted_gradients(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array) -> list[Net]:
+def weighted_gradients(
+    ppo: PPO, net: Net, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array
+) -> list[Net]:
     """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves all."""
 
     def layer(x: Array, delta: Array) -> list[tuple[Array, Array]]:
@@ -102,6 +104,16 @@ def weighted_gradients(ppo: PPO, inputs: tuple[Array, ...], found: tuple[Array, 
 
     layers = [layer(x, delta) for x, delta in zip(inputs, found, strict=True)]
     return list(zip(*layers, strict=True))
+
+
+def weighted_squares(ppo: PPO, net: Net, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array) -> Array:
+    """[K], the squared norms of `weighted_gradients`."""
+    return jnp.stack([squares(grads) for grads in weighted_gradients(ppo, net, inputs, found, weights)])
+
+
+def squares(tree: Any) -> Array:
+    """[], sum of the squares of all leaves."""
+    return sum((jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(tree)), jnp.zeros(()))
 
 
 def _weighted(ppo: PPO, x: Array, delta: Array, weight: Array) -> Array:
@@ -129,13 +141,19 @@ def _dot(x: Array, w: Array, axes: tuple[int, int], precision: Precision, keep: 
         pad = [(0, 0), (0, 0)]
         pad[1 - axes[1]] = (0, NARROW - width)
         return _dot(x, jnp.pad(w, pad), axes, precision, keep)[:, :width]
-    contract = (((axes[0],), (axes[1],)), ((), ()))
     if precision == "bf16":
-        result = jnp.bfloat16 if keep else jnp.float32
-        x, w = x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)
-        return jax.lax.dot_general(x, w, contract, preferred_element_type=result)
+        return dot_16(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), axes, jnp.bfloat16 if keep else jnp.float32)
     how = "highest" if precision == "highest" else "default"  # a GPU's default for float32 is TF32
-    return jax.lax.dot_general(x, w, contract, precision=how)
+    return jax.lax.dot_general(x, w, _contraction(axes), precision=how)
+
+
+def dot_16(x: Array, w: Array, axes: tuple[int, int], result: DTypeLike) -> Array:
+    """Product of factors 16 bits wide over their `axes`, summed in float32, of the type `result`."""
+    return jax.lax.dot_general(x, w, _contraction(axes), preferred_element_type=result)
+
+
+def _contraction(axes: tuple[int, int]) -> tuple:
+    return (((axes[0],), (axes[1],)), ((), ()))
 
 
 def log_prob(actor: Actor, mean: Array, action: Array) -> Array:

@@ -4,7 +4,9 @@ The gradient of any surrogate is a weighted sum of scores, sum_i w_i * grad log 
 and back once, and each surrogate (reward, each cost, clipped) only weighs the samples' gradients anew.
 """
 
+import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import NamedTuple
 
 import jax
@@ -12,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.config import PPO
-from saddle.learners import adam, networks, scale
+from saddle.learners import adam, fused, networks, scale
 from saddle.learners.networks import Actor, Net
 
 
@@ -37,6 +39,13 @@ class Samples(NamedTuple):
     target: Array  # [N, S], of the critics
 
 
+class Views(NamedTuple):
+    """The networks as their products take them: rounded once, when they change."""
+
+    actor: Net
+    critics: tuple[Net, ...]
+
+
 class Stats(NamedTuple):
     """Of one minibatch."""
 
@@ -55,71 +64,90 @@ def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, m: int) -> Learner
     return Learner(actor, critics, adam.init(actor), tuple(map(adam.init, critics)), scale.start(m))
 
 
+def views(ppo: PPO, learner: Learner) -> Views:
+    """Of the networks as they are now."""
+    rounded = functools.partial(nets(ppo).rounded, ppo)
+    return Views(rounded(learner.actor.net), tuple(map(rounded, learner.critics)))
+
+
 def minibatch(
-    ppo: PPO, learner: Learner, samples: Samples, weight: Array, lam: Array, lr: Array
+    ppo: PPO, learner: Learner, seen: Views, samples: Samples, weight: Array, lam: Array, lr: Array
 ) -> tuple[Learner, Stats]:
-    """One step of every network. weight [N] sums to 1; lam [m]; lr is the actor's."""
+    """One step of every network. seen is the learner's; weight [N] sums to 1; lam [m]; lr is the actor's."""
+    regress = functools.partial(nets(ppo).regression, ppo)
     judged = [
-        _critic_step(ppo, critic, state, samples, target, weight)
-        for critic, state, target in zip(learner.critics, learner.critic_adams, samples.target.T, strict=True)
+        _critic_step(ppo, critic, state, *regress(view, samples.obs, target, weight))
+        for critic, view, state, target in zip(
+            learner.critics, seen.critics, learner.critic_adams, samples.target.T, strict=True
+        )
     ]
     critic_adams, critics, errors = zip(*judged, strict=True)
-    grads, beta, loss, norms = _actor_gradient(ppo, learner, samples, weight, lam)
+    losses = [jnp.sum(weight * error**2) for error in errors]
+    grads, beta, loss, norms = _actor_gradient(ppo, learner, seen.actor, samples, weight, lam)
     actor_adam, actor = adam.step(learner.actor_adam, learner.actor, grads, lr, ppo.max_grad_norm)
-    stats = Stats(loss, jnp.stack(errors), *norms, adam.norm(grads))
+    stats = Stats(loss, jnp.stack(losses), *norms, adam.norm(grads))
     return Learner(actor, critics, actor_adam, critic_adams, beta), stats
 
 
-def _critic_step(
-    ppo: PPO, critic: Net, state: adam.Adam, samples: Samples, target: Array, weight: Array
-) -> tuple[adam.Adam, Net, Array]:
-    """One step down the weighted squared error from target [N], and that error."""
-    value, inputs = networks.forward(ppo, critic, samples.obs)
-    error = value[:, 0] - target
-    found = networks.deltas(ppo, critic, inputs, (2 * weight * error)[:, None])
-    grads = networks.gradient(ppo, inputs, found, (weight > 0).astype(jnp.float32))
+def nets(ppo: PPO) -> ModuleType:
+    """Where the functions of networks are: in `fused` where that works, else in `networks`."""
+    return fused if fused.fits(ppo) else networks
+
+
+def _critic_step(ppo: PPO, critic: Net, state: adam.Adam, grads: Net, errors: Array) -> tuple[adam.Adam, Net, Array]:
+    """One step down the weighted squared error, whose gradient grads is. Passes on the errors."""
     grads = jax.tree.map(lambda g, w: g + 2 * ppo.critic_l2 * w, grads, critic)
-    return *adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm), jnp.sum(weight * error**2)
+    return *adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm), errors
 
 
 def _actor_gradient(
-    ppo: PPO, learner: Learner, samples: Samples, weight: Array, lam: Array
+    ppo: PPO, learner: Learner, view: Net, samples: Samples, weight: Array, lam: Array
 ) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
     """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped surrogates' gradients."""
     actor = learner.actor
-    log_prob, pull = _scores(ppo, actor, samples)
-    ratio = jnp.exp(log_prob - samples.log_prob)
-    norms = _surrogate_norms(ppo, pull, weight * ratio, samples.advantage)
+    scores = _scores(ppo, actor, view, samples)
+    ratio = jnp.exp(scores.log_prob - samples.log_prob)
+    norms = _surrogate_norms(ppo, scores, weight * ratio, samples.advantage)
     beta = scale.refresh(ppo, learner.beta, *norms) if ppo.rsi else jnp.ones_like(learner.beta)
     advantage = scale.combine(samples.advantage[:, 0], samples.advantage[:, 1:], lam, beta)
     clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
     loss = -jnp.sum(weight * jnp.minimum(ratio * advantage, clipped)) - ppo.entropy * networks.entropy(actor.log_std)
     free = jnp.where(advantage > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
-    (grads,) = pull((-weight * ratio * advantage * free)[None])
+    grads = scores.weighted(-weight * ratio * advantage * free)
     grads = grads._replace(log_std=grads.log_std - ppo.entropy / actor.log_std.size)
     return grads, beta, loss, norms
 
 
-def _scores(ppo: PPO, actor: Actor, samples: Samples) -> tuple[Array, Callable[[Array], list[Actor]]]:
-    """log pi [N], and the function from weights [K, N] to the K sums of weights * grad log pi."""
-    mean, inputs = networks.forward(ppo, actor.net, samples.obs)
+class _Scores(NamedTuple):
+    """grad log pi of every sample."""
+
+    log_prob: Array  # [N], log pi
+    weighted: Callable[[Array], Actor]  # weights [N] -> the weighted sum
+    norms: Callable[[Array], Array]  # weights [K, N] -> the norms [K] of K weighted sums
+
+
+def _scores(ppo: PPO, actor: Actor, view: Net, samples: Samples) -> _Scores:
+    how = nets(ppo)
+    mean, trace = how.forward(ppo, view, samples.obs)
     inverse = jnp.exp(-actor.log_std)
     scaled = (samples.action - mean) * inverse
-    found = networks.deltas(ppo, actor.net, inputs, scaled * inverse)
+    found = how.deltas(ppo, view, trace, scaled * inverse)
+    spread = scaled**2 - 1
 
-    def pull(weights: Array) -> list[Actor]:
-        nets = networks.weighted_gradients(ppo, inputs, found, weights)
-        spreads = weights @ (scaled**2 - 1)
-        return [Actor(*pair) for pair in zip(nets, spreads, strict=True)]
+    def weighted(weight: Array) -> Actor:
+        (net,) = how.weighted_gradients(ppo, view, trace, found, weight[None])
+        return Actor(net, weight @ spread)
 
-    return networks.log_prob(actor, mean, samples.action), pull
+    def norms(weights: Array) -> Array:
+        net = how.weighted_squares(ppo, view, trace, found, weights)
+        return jnp.sqrt(net + jnp.sum((weights @ spread) ** 2, 1))
+
+    return _Scores(networks.log_prob(actor, mean, samples.action), weighted, norms)
 
 
-def _surrogate_norms(
-    ppo: PPO, pull: Callable[[Array], list[Actor]], weight: Array, advantage: Array
-) -> tuple[Array, Array]:
+def _surrogate_norms(ppo: PPO, scores: _Scores, weight: Array, advantage: Array) -> tuple[Array, Array]:
     """Norms of the gradients of mean(ratio * A), for the reward [] and the costs [m]; NaN where nobody needs them."""
     if not ppo.rsi:
         return jnp.full((), jnp.nan), jnp.full(advantage.shape[1] - 1, jnp.nan)
-    norms = jnp.stack([adam.norm(grads) for grads in pull(weight * advantage.T)])
+    norms = scores.norms(weight * advantage.T)
     return norms[0], norms[1:]

@@ -1,0 +1,147 @@
+"""Networks of two hidden layers on a GPU: the large products by its library, all between them by `kernels`.
+
+The same functions as `networks` has, to the rounding of 16 bits. Both precisions that it serves hold arrays of samples
+and the factors of products in 16 bits: bf16 as bfloat16, tf32 as float16, which has TF32's ten bits of mantissa.
+"""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.config import PPO
+from saddle.learners import kernels
+from saddle.learners.activations import ACTIVATIONS
+from saddle.learners.networks import BACK, FORWARD, SUM, Net, dot_16, squares
+
+ROWS = 256  # samples are filled up to a multiple of it
+WIDTHS = (64, 128, 256, 512)  # of a hidden layer: what a block of a kernel can be
+HALF = {"bf16": jnp.bfloat16, "tf32": jnp.float16}
+
+
+class Trace(NamedTuple):
+    """What the way back needs of the way forward, 16 bits wide."""
+
+    x: Array  # [N, P], the input, a column of ones, zeros
+    first: Array  # [N, H1], what leaves the first layer's activation
+    second: Array  # [N, H2], what enters the second's, without its bias
+
+
+class Found(NamedTuple):
+    """Of a back-propagation that is not yet weighted."""
+
+    last: Array  # [N, out]
+    back: Array  # [N, H1], d(last . output) / d(what leaves the first layer's activation)
+
+
+def fits(ppo: PPO) -> bool:
+    """Whether these functions can stand in for those of `networks` here."""
+    return (
+        jax.default_backend() == "gpu"
+        and ppo.precision in HALF
+        and len(ppo.hidden) == 2
+        and all(width in WIDTHS for width in ppo.hidden)
+    )
+
+
+def rounded(ppo: PPO, net: Net) -> Net:
+    """The network with the weights of its large products as these take them."""
+    first, (w, b), last = net
+    return first, (w.astype(HALF[ppo.precision]), b), last
+
+
+def forward(ppo: PPO, net: Net, x: Array) -> tuple[Array, Trace]:
+    """x [N, in] -> output [N, out], and what the way back needs."""
+    _, (_, b2), (w3, b3) = net
+    trace = _hidden(ppo, net, x)
+    return kernels.outputs(ACTIVATIONS[ppo.activation], trace.second, b2, w3)[: x.shape[0]] + b3, trace
+
+
+def _hidden(ppo: PPO, net: Net, x: Array) -> Trace:
+    (w1, b1), (w2, _), _ = net
+    half, n, width = HALF[ppo.precision], x.shape[0], _width(x.shape[1])
+    ones = jnp.ones((n, 1), x.dtype)
+    wide = jnp.pad(jnp.concatenate([x, ones], 1), ((0, -n % ROWS), (0, width - x.shape[1] - 1))).astype(half)
+    w1 = jnp.pad(w1, ((0, width - w1.shape[0]), (0, 0))).astype(half)
+    first = kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1)
+    return Trace(wide, first, dot_16(first, w2.astype(half), FORWARD, half))
+
+
+def regression(ppo: PPO, net: Net, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
+    """Gradient of sum(weight * error**2), and the errors [N] of the output from target [N]. x [N, in], weight [N]."""
+    _, (w2, b2), last = net
+    trace, n = _hidden(ppo, net, x), x.shape[0]
+    scale, weight = _scale(trace), _fill(trace, weight)
+    error, delta, sums, top = kernels.regression(
+        ACTIVATIONS[ppo.activation], trace.second, b2, last, _fill(trace, target), 2 * scale * weight
+    )
+    back = dot_16(delta, w2.astype(delta.dtype), BACK, delta.dtype)
+    middle = dot_16(trace.first, delta, SUM, jnp.float32)
+    end = 2 * scale * (weight @ error)[None]
+    grads = (_bottom(ppo, net, trace, back, trace.x), (middle, sums), (top[:, None], end))
+    return jax.tree.map(lambda g: g / scale, grads), error[:n]
+
+
+def deltas(ppo: PPO, net: Net, trace: Trace, last: Array) -> Found:
+    """Back-propagation, sample by sample. last [N, out]."""
+    _, (w2, b2), (w3, _) = net
+    last = _fill(trace, last)
+    delta = kernels.delta(ACTIVATIONS[ppo.activation], trace.second, b2, w3, last)
+    return Found(last, dot_16(delta, w2.astype(delta.dtype), BACK, delta.dtype))
+
+
+def weighted_gradients(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> list[Net]:
+    """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves all."""
+    around, tops = _weighted(ppo, net, trace, found, weights)
+    middles = [dot_16(trace.first, delta, SUM, jnp.float32) / _scale(trace) for delta in tops]
+    return [(bottom, (middle, sums), last) for (bottom, sums, last), middle in zip(around, middles, strict=True)]
+
+
+def weighted_squares(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> Array:
+    """[K], the squared norms of `weighted_gradients`."""
+    around, tops = _weighted(ppo, net, trace, found, weights)
+    middles = [kernels.squares(trace.first, delta) / _scale(trace) ** 2 for delta in tops]
+    return jnp.stack([squares(one) + middle for one, middle in zip(around, middles, strict=True)])
+
+
+def _weighted(
+    ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array
+) -> tuple[list[tuple[tuple[Array, Array], Array, tuple[Array, Array]]], list[Array]]:
+    """Of K gradients the first layer, middle biases and last layer; and K deltas [N, H2] for the middle weights.
+
+    The deltas are too large by the scale.
+    """
+    _, (_, b2), (w3, _) = net
+    k, scale = weights.shape[0], _scale(trace)
+    weights = _fill(trace, weights.T).T * scale
+    deltas, sums, tops = kernels.tops(ACTIVATIONS[ppo.activation], trace.second, b2, w3, found.last, weights)
+    x = (weights.T[:, :, None] * trace.x.astype(jnp.float32)[:, None]).astype(trace.x.dtype)
+    w1, b1 = _bottom(ppo, net, trace, found.back, x)
+    around = [((w1[i], b1[i]), sums[i], (tops[i], weights[i] @ found.last)) for i in range(k)]
+    return jax.tree.map(lambda g: g / scale, around), deltas
+
+
+def _bottom(ppo: PPO, net: Net, trace: Trace, back: Array, x: Array) -> tuple[Array, Array]:
+    """The first layer's gradient: weights [in, H1], biases [H1]. x [N, P]; or K of each at once from x [N, K, P]."""
+    inputs, width = net[0][0].shape[0], trace.x.shape[1]
+    flat = kernels.columns(x.reshape(x.shape[0], -1))
+    both = kernels.bottoms(ACTIVATIONS[ppo.activation], back, trace.first, flat)[: math.prod(x.shape[1:])]
+    both = both.reshape(*x.shape[1:-1], width, -1)
+    return both[..., :inputs, :], both[..., inputs, :]
+
+
+def _width(inputs: int) -> int:
+    """A power of two with room for the inputs and a column of ones, and no less than a tensor core takes."""
+    return max(kernels.COLUMNS, 1 << inputs.bit_length())
+
+
+def _scale(trace: Trace) -> float:
+    """Weights are about 1 / N; times this they are about 1, which float16 holds best. A power of two: exact."""
+    return float(1 << (trace.x.shape[0] - 1).bit_length())
+
+
+def _fill(trace: Trace, x: Array) -> Array:
+    """[n, ...] -> [N, ...], with zeros."""
+    return jnp.pad(x, ((0, trace.x.shape[0] - x.shape[0]), *[(0, 0)] * (x.ndim - 1)))

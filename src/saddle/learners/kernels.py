@@ -1,0 +1,225 @@
+"""What a GPU does between a network's large products, a kernel for each stretch: few arrays are read or written twice.
+
+For one member; `jax.vmap` adds the members as a grid's slowest axis. Arrays of samples are 16 bits wide, sums float32.
+Written for Triton through Pallas. Without a GPU they are interpreted, which is for tests.
+
+N samples, inputs of width P, layers of width H, outputs of width A, weights of K sums.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, ShapeDtypeStruct
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import triton
+
+from saddle.learners.activations import Activation
+
+# Of each kernel: rows and columns at a time, rows that a program goes through, warps. The fastest of those tried on a
+# Hopper GPU with layers of 512 and 1024 samples.
+FIRST = (128, 64, 4)
+OUTPUTS = (8, 2)
+REGRESSION = (2, 32, 2)
+TOPS_ONE, TOPS_MORE = (8, 128, 256, 2), (16, 64, 256, 4)
+DELTA = (64, 64, 4)
+BOTTOMS = (32, 128, 4)
+SQUARES = (64, 128, 256, 8)
+COLUMNS = 16  # a tensor core takes no fewer
+
+float32 = jnp.float32
+
+
+def first(activation: Activation, x: Array, w: Array, b: Array) -> Array:
+    """The first layer: activate(x @ w + b). x [N, P], w [P, H], b [H] -> [N, H]."""
+    (n, p), h = x.shape, w.shape[1]
+    rows, columns, warps = FIRST
+    columns = min(columns, h)
+
+    def kernel(x: Any, w: Any, b: Any, out: Any) -> None:
+        y = triton.dot(x[...], w[...]) + b[...][None]
+        out[...] = activation.value(y).astype(out.dtype)
+
+    blocks = [_block((rows, p), "i_"), _block((p, columns), "_j"), _block((columns,), "j")]
+    return _call(kernel, (h // columns, n // rows), blocks, _block((rows, columns), "ij"), _like((n, h), x), warps)(
+        x, w, b
+    )
+
+
+def outputs(activation: Activation, y: Array, b: Array, w: Array) -> Array:
+    """The last layer without its bias: activate(y + b) @ w. y [N, H], b [H], w [H, A] -> [N, A]."""
+    (n, h), a = y.shape, w.shape[1]
+    rows, warps = OUTPUTS
+
+    def kernel(y: Any, b: Any, w: Any, out: Any) -> None:
+        act = activation.value(y[...].astype(float32) + b[...][None])
+        for k in range(a):
+            out[k, :] = jnp.sum(act * w[k, :][None], 1)
+
+    blocks = [_block((rows, h), "i_"), _block((h,), "_"), _block((a, h), "__")]
+    out = ShapeDtypeStruct((a, n), float32)
+    return _call(kernel, (1, n // rows), blocks, _block((a, rows), "_i"), out, warps)(y, b, w.T).T
+
+
+def regression(
+    activation: Activation, y: Array, b: Array, last: tuple[Array, Array], target: Array, weight: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Forward through the last layer `last` to one output, and back from its error from target [N], weighted [N].
+
+    y [N, H], b [H], last ([H, 1], [1]) -> the errors [N], weight * error's delta at the last hidden layer [N, H], its
+    sums [H], and the gradient of the last layer's weights [H].
+    """
+    n, h = y.shape
+    rows, span, warps = REGRESSION
+
+    def kernel(y: Any, b: Any, w: Any, c: Any, target: Any, weight: Any, error: Any, out: Any, sums: Any) -> None:
+        def some(i: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            at = pl.ds(i * rows, rows)
+            act, slope = activation.both(y[at, :].astype(float32) + b[...][None])
+            off = jnp.sum(act * w[...][None], 1) + c[0] - target[at]
+            error[at] = off
+            pull = (weight[at] * off)[:, None]
+            delta = pull * w[...][None] * slope
+            out[at, :] = delta.astype(out.dtype)
+            return carry[0] + delta, carry[1] + pull * act
+
+        zeros = jnp.zeros((rows, h), float32)
+        for j, total in enumerate(jax.lax.fori_loop(0, span // rows, some, (zeros, zeros))):
+            sums[0, j, :] = jnp.sum(total, 0)
+
+    each, whole, block = _block((span,), "i"), _block((h,), "_"), _block((span, h), "i_")
+    call = _call(
+        kernel,
+        (1, n // span),
+        [block, whole, whole, _block((1,), "_"), each, each],
+        [each, block, _block((1, 2, h), "i__")],
+        [ShapeDtypeStruct((n,), float32), _like((n, h), y), ShapeDtypeStruct((n // span, 2, h), float32)],
+        warps,
+    )
+    error, delta, sums = call(y, b, last[0][:, 0], last[1], target, weight)
+    return error, delta, *sums.sum(0)
+
+
+def tops(
+    activation: Activation, y: Array, b: Array, w: Array, last: Array, weights: Array
+) -> tuple[list[Array], Array, Array]:
+    """From the output back to what enters the last hidden layer's activation, under each row of weights [K, N].
+
+    y [N, H], b [H], w [H, A], last [N, A] -> K deltas [N, H], their sums [K, H], and the gradients of w [K, H, A].
+    """
+    (n, h), a, k = y.shape, w.shape[1], weights.shape[0]
+    rows, columns, span, warps = TOPS_ONE if k == 1 else TOPS_MORE
+    columns = min(columns, h)
+
+    def kernel(y: Any, b: Any, w: Any, last: Any, weights: Any, *out: Any) -> None:
+        def some(i: Array, sums: list[Array]) -> list[Array]:
+            at = pl.ds(i * rows, rows)
+            act, slope = activation.both(y[at, :].astype(float32) + b[...][None])
+            ends = [last[j, at] for j in range(a)]
+            delta = sum(end[:, None] * w[j, :][None] for j, end in enumerate(ends)) * slope
+            found = []
+            for j in range(k):
+                weight = weights[j, at]
+                weighted = delta * weight[:, None]
+                out[j][at, :] = weighted.astype(y.dtype)
+                found += [weighted, *(act * (weight * end)[:, None] for end in ends)]
+            return [x + y for x, y in zip(sums, found, strict=True)]
+
+        start = [jnp.zeros((rows, columns), float32)] * (k * (1 + a))
+        for j, total in enumerate(jax.lax.fori_loop(0, span // rows, some, start)):
+            out[k][0, j, :] = jnp.sum(total, 0)
+
+    block, each = _block((span, columns), "ij"), lambda count: _block((count, span), "_i")
+    partial = ShapeDtypeStruct((n // span, k * (1 + a), h), float32)
+    call = _call(
+        kernel,
+        (h // columns, n // span),
+        [block, _block((columns,), "j"), _block((a, columns), "_j"), each(a), each(k)],
+        [block] * k + [_block((1, k * (1 + a), columns), "i_j")],
+        [_like((n, h), y)] * k + [partial],
+        warps,
+    )
+    *deltas, sums = call(y, b, w.T, last.T, weights)
+    sums = sums.sum(0).reshape(k, 1 + a, h)
+    return deltas, sums[:, 0], jnp.moveaxis(sums[:, 1:], 1, 2)
+
+
+def delta(activation: Activation, y: Array, b: Array, w: Array, last: Array) -> Array:
+    """As `tops`, unweighted and without the sums: [N, H]."""
+    (n, h), a = y.shape, w.shape[1]
+    rows, columns, warps = DELTA
+    columns = min(columns, h)
+
+    def kernel(y: Any, b: Any, w: Any, last: Any, out: Any) -> None:
+        _, slope = activation.both(y[...].astype(float32) + b[...][None])
+        back = sum(last[j, :][:, None] * w[j, :][None] for j in range(a))
+        out[...] = (back * slope).astype(out.dtype)
+
+    block = _block((rows, columns), "ij")
+    blocks = [block, _block((columns,), "j"), _block((a, columns), "_j"), _block((a, rows), "_i")]
+    return _call(kernel, (h // columns, n // rows), blocks, block, _like((n, h), y), warps)(y, b, w.T, last.T)
+
+
+def bottoms(activation: Activation, back: Array, act: Array, x: Array) -> Array:
+    """The first layer's gradients, x^T @ (back * slope(act)). back, act [N, H], x [N, P] -> [P, H]."""
+    (n, h), p = back.shape, x.shape[1]
+    rows, columns, warps = BOTTOMS
+    columns = min(columns, h)
+
+    def kernel(back: Any, act: Any, x: Any, out: Any) -> None:
+        def some(i: Array, total: Array) -> Array:
+            at = pl.ds(i * rows, rows)
+            delta = back[at, :].astype(float32) * activation.slope(act[at, :].astype(float32))
+            return total + triton.dot(x[at, :], delta.astype(back.dtype), trans_a=True)
+
+        out[...] = jax.lax.fori_loop(0, n // rows, some, jnp.zeros((p, columns), float32))
+
+    block, out = _block((n, columns), "_j"), ShapeDtypeStruct((p, h), float32)
+    blocks = [block, block, _block((n, p), "__")]
+    return _call(kernel, (h // columns, 1), blocks, _block((p, columns), "_j"), out, warps)(back, act, x)
+
+
+def squares(x: Array, delta: Array) -> Array:
+    """Sum of the squares of x^T @ delta, which is not written anywhere. x [N, H1], delta [N, H2] -> []."""
+    (n, h), wide = x.shape, delta.shape[1]
+    rows, height, width, warps = SQUARES
+    height, width = min(height, h), min(width, wide)
+
+    def kernel(x: Any, delta: Any, out: Any) -> None:
+        def some(i: Array, total: Array) -> Array:
+            at = pl.ds(i * rows, rows)
+            return total + triton.dot(x[at, :], delta[at, :], trans_a=True)
+
+        total = jax.lax.fori_loop(0, n // rows, some, jnp.zeros((height, width), float32))
+        out[...] = jnp.sum(total * total)[None, None]
+
+    blocks = [_block((n, height), "_i"), _block((n, width), "_j")]
+    grid = (wide // width, h // height)
+    out = ShapeDtypeStruct(grid[::-1], float32)
+    return _call(kernel, grid, blocks, _block((1, 1), "ij"), out, warps)(x, delta).sum()
+
+
+def columns(x: Array) -> Array:
+    """x [N, P] with columns of zeros up to a power of two that a tensor core takes."""
+    wanted = max(COLUMNS, 1 << (x.shape[1] - 1).bit_length())
+    return jnp.pad(x, ((0, 0), (0, wanted - x.shape[1])))
+
+
+def _call(
+    kernel: Callable[..., None], grid: tuple[int, int], blocks: Sequence, results: Any, shapes: Any, warps: int
+) -> Callable:
+    params = triton.CompilerParams(num_warps=warps, num_stages=4)
+    interpret = jax.default_backend() == "cpu"
+    return pl.pallas_call(
+        kernel, shapes, grid=grid, in_specs=blocks, out_specs=results, compiler_params=params, interpret=interpret
+    )
+
+
+def _block(shape: tuple[int, ...], axes: str) -> pl.BlockSpec:
+    """Which block program (j, i) sees: along each axis the i-th, the j-th, or _ the only one."""
+    return pl.BlockSpec(shape, lambda j, i: tuple({"i": i, "j": j, "_": 0}[axis] for axis in axes))
+
+
+def _like(shape: tuple[int, ...], x: Array) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(shape, x.dtype)

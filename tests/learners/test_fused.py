@@ -1,0 +1,94 @@
+"""The GPU's kernels, interpreted, against the plain networks."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from saddle.config import PPO
+from saddle.learners import fused, networks
+from saddle.learners import ppo as one
+from saddle.learners.ppo import Samples
+
+ROUNDING = {"bf16": 2e-2, "tf32": 2e-3}
+
+
+def close(ours, exact, precision, times=1):
+    """To the precision's rounding, or some times that, as a share of the whole array's size."""
+    assert ours.shape == exact.shape
+    assert np.linalg.norm(ours - exact) <= times * ROUNDING[precision] * max(float(np.linalg.norm(exact)), 1e-6)
+
+
+def members(outputs, samples, hidden=(64, 128), inputs=5, count=2):
+    keys = jax.random.split(jax.random.key(outputs), 4)
+    nets = jax.vmap(lambda key: networks.init_net(key, (inputs, *hidden, outputs)))(jax.random.split(keys[0], count))
+    x, last = (jax.random.normal(key, (count, samples, n)) for key, n in zip(keys[1:3], (inputs, outputs), strict=True))
+    weights = jax.random.normal(keys[3], (count, 3, samples)) / samples
+    return nets, x, last, weights
+
+
+@pytest.mark.parametrize("precision", ["bf16", "tf32"])
+@pytest.mark.parametrize(("outputs", "samples", "activation"), [(1, 256, "relu"), (2, 300, "tanh"), (7, 512, "elu")])
+def test_kernels_do_what_the_plain_networks_do(precision, outputs, samples, activation):
+    nets, x, last, weights = members(outputs, samples)
+
+    def everything(module, ppo):
+        def member(net, x, last, weights):
+            out, trace = module.forward(ppo, net, x)
+            found = module.deltas(ppo, net, trace, last)
+            squares = module.weighted_squares(ppo, net, trace, found, weights)
+            judged = module.regression(ppo, net, x, last[:, 0], jnp.abs(weights[0])) if outputs == 1 else ()
+            return out, module.weighted_gradients(ppo, net, trace, found, weights), squares, judged
+
+        return jax.jit(jax.vmap(member))(nets, x, last, weights)
+
+    ours = everything(fused, PPO(hidden=(64, 128), activation=activation, precision=precision))
+    exact = everything(networks, PPO(hidden=(64, 128), activation=activation))
+    times = 5 if activation == "relu" else 1  # a rounded sum can fall on the other side of its kink
+    jax.tree.map(lambda a, b: close(a, b, precision, times), ours, exact)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "tf32"])
+def test_a_minibatch_is_the_plain_one_to_its_rounding(monkeypatch, precision):
+    n, keys = 256, jax.random.split(jax.random.key(3), 6)
+    learner = one.init(keys[0], PPO(hidden=(64, 64)), 5, 2, 1)
+    draw = lambda key, *shape: jax.random.normal(key, (n, *shape))
+    action = draw(keys[1], 2)
+    samples = Samples(
+        draw(keys[2], 5), action, jnp.zeros((n, 2)), networks.log_prob(learner.actor, jnp.zeros((n, 2)), action),
+        draw(keys[3], 2), 30 * draw(keys[4], 2),
+    )  # fmt: skip
+    weight = (jnp.arange(n) < 200) / 200
+
+    def step(ppo):
+        run = jax.jit(lambda learner: one.minibatch(
+            ppo, learner, one.views(ppo, learner), samples, weight, jnp.ones(1), jnp.float32(3e-4)
+        ))  # fmt: skip
+        return run(learner)
+
+    exact, exact_stats = step(PPO(hidden=(64, 64)))
+    monkeypatch.setattr(fused, "fits", lambda ppo: True)
+    ours, stats = step(PPO(hidden=(64, 64), precision=precision))
+    jax.tree.map(lambda a, b: close(a, b, precision), stats, exact_stats)
+    jax.tree.map(lambda a, b: close(a, b, precision), ours.actor_adam.mu, exact.actor_adam.mu)
+    jax.tree.map(lambda a, b: close(a, b, precision), ours.critic_adams, exact.critic_adams)
+    np.testing.assert_allclose(ours.beta, exact.beta, rtol=ROUNDING[precision])
+
+
+def test_float16_keeps_the_bits_that_tf32_keeps():
+    """Between 2^-14 and 65504, rounding to float16 is rounding to ten bits of mantissa."""
+    sizes = 2.0 ** np.random.default_rng(0).uniform(-14, 15, 10_000)
+    x = sizes.astype(np.float32) * np.where(np.arange(10_000) % 2, 1, -1).astype(np.float32)
+    bits = x.view(np.uint32)
+    tf32 = ((bits + 0x0FFF + ((bits >> 13) & 1)) & 0xFFFFE000).view(np.float32)
+    np.testing.assert_array_equal(np.asarray(jnp.asarray(x).astype(jnp.float16)).astype(np.float32), tf32)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"precision": "highest"}, {"hidden": (64,), "precision": "bf16"}, {"hidden": (64, 65), "precision": "bf16"}],
+)
+def test_what_the_kernels_cannot_hold_is_left_to_the_plain_networks(monkeypatch, settings):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert fused.fits(PPO(precision="bf16")) and fused.fits(PPO(precision="tf32"))
+    assert not fused.fits(PPO(**settings))
