@@ -4,7 +4,7 @@ The same functions as `networks` has, to the rounding of 16 bits. Both precision
 and the factors of products in 16 bits: bf16 as bfloat16, tf32 as float16, which has TF32's ten bits of mantissa.
 """
 
-import math
+import functools
 from typing import NamedTuple
 
 import jax
@@ -17,6 +17,9 @@ from saddle.learners.activations import ACTIVATIONS
 from saddle.learners.networks import BACK, FORWARD, SUM, Net, dot_16, squares
 
 ROWS = 256  # samples are filled up to a multiple of it
+AT_ONCE = 128  # columns of inputs that a kernel holds
+HEADROOM = 64.0  # times the largest target; errors may be larger, and most are smaller
+SMALL_TARGET = 1e-2  # an error beside smaller ones is not taken to be as small
 WIDTHS = (64, 128, 256, 512)  # of a hidden layer: what a block of a kernel can be
 HALF = {"bf16": jnp.bfloat16, "tf32": jnp.float16}
 
@@ -63,7 +66,8 @@ def _hidden(ppo: PPO, net: Net, x: Array) -> Trace:
     (w1, b1), (w2, _), _ = net
     half, n, width = HALF[ppo.precision], x.shape[0], _width(x.shape[1])
     ones = jnp.ones((n, 1), x.dtype)
-    wide = jnp.pad(jnp.concatenate([x, ones], 1), ((0, -n % ROWS), (0, width - x.shape[1] - 1))).astype(half)
+    wide = jnp.pad(jnp.concatenate([x, ones], 1), ((0, -n % ROWS), (0, width - x.shape[1] - 1)))
+    wide = kernels.narrow(wide, half)
     w1 = jnp.pad(w1, ((0, width - w1.shape[0]), (0, 0))).astype(half)
     first = kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1)
     return Trace(wide, first, dot_16(first, w2.astype(half), FORWARD, half))
@@ -73,9 +77,10 @@ def regression(ppo: PPO, net: Net, x: Array, target: Array, weight: Array) -> tu
     """Gradient of sum(weight * error**2), and the errors [N] of the output from target [N]. x [N, in], weight [N]."""
     _, (w2, b2), last = net
     trace, n = _hidden(ppo, net, x), x.shape[0]
-    scale, weight = _scale(trace), _fill(trace, weight)
+    target, weight = _fill(trace, target), _fill(trace, weight)
+    scale = _unit(weight.max() * jnp.maximum(jnp.abs(target).max(), SMALL_TARGET)) * HEADROOM
     error, delta, sums, top = kernels.regression(
-        ACTIVATIONS[ppo.activation], trace.second, b2, last, _fill(trace, target), 2 * scale * weight
+        ACTIVATIONS[ppo.activation], trace.second, b2, last, target, 2 * scale * weight
     )
     back = dot_16(delta, w2.astype(delta.dtype), BACK, delta.dtype)
     middle = dot_16(trace.first, delta, SUM, jnp.float32)
@@ -94,40 +99,44 @@ def deltas(ppo: PPO, net: Net, trace: Trace, last: Array) -> Found:
 
 def weighted_gradients(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> list[Net]:
     """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves all."""
-    around, tops = _weighted(ppo, net, trace, found, weights)
-    middles = [dot_16(trace.first, delta, SUM, jnp.float32) / _scale(trace) for delta in tops]
-    return [(bottom, (middle, sums), last) for (bottom, sums, last), middle in zip(around, middles, strict=True)]
+    return [
+        (bottom, (dot_16(trace.first, delta, SUM, jnp.float32) / scale, sums), last)
+        for bottom, sums, last, delta, scale in _weighted(ppo, net, trace, found, weights)
+    ]
 
 
 def weighted_squares(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> Array:
     """[K], the squared norms of `weighted_gradients`."""
-    around, tops = _weighted(ppo, net, trace, found, weights)
-    middles = [kernels.squares(trace.first, delta) / _scale(trace) ** 2 for delta in tops]
-    return jnp.stack([squares(one) + middle for one, middle in zip(around, middles, strict=True)])
+    parts = _weighted(ppo, net, trace, found, weights)
+    return jnp.stack([
+        squares(around) + kernels.squares(trace.first, delta) / scale**2 for *around, delta, scale in parts
+    ])  # fmt: skip
 
 
-def _weighted(
-    ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array
-) -> tuple[list[tuple[tuple[Array, Array], Array, tuple[Array, Array]]], list[Array]]:
-    """Of K gradients the first layer, middle biases and last layer; and K deltas [N, H2] for the middle weights.
+def _weighted(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> list[tuple]:
+    """Each of K gradients in parts: first layer, middle biases, last layer; its delta [N, H2] for the middle weights.
 
-    The deltas are too large by the scale.
+    The delta is too large by a scale, which comes last.
     """
     _, (_, b2), (w3, _) = net
-    k, scale = weights.shape[0], _scale(trace)
-    weights = _fill(trace, weights.T).T * scale
+    scale = _unit(jnp.abs(weights).max(1))
+    weights = _fill(trace, (weights * scale[:, None]).T).T
     deltas, sums, tops = kernels.tops(ACTIVATIONS[ppo.activation], trace.second, b2, w3, found.last, weights)
-    x = (weights.T[:, :, None] * trace.x.astype(jnp.float32)[:, None]).astype(trace.x.dtype)
+    x = kernels.narrow(weights.T[:, :, None] * trace.x.astype(jnp.float32)[:, None], trace.x.dtype)
     w1, b1 = _bottom(ppo, net, trace, found.back, x)
-    around = [((w1[i], b1[i]), sums[i], (tops[i], weights[i] @ found.last)) for i in range(k)]
-    return jax.tree.map(lambda g: g / scale, around), deltas
+    found_parts = zip(w1, b1, sums, tops, weights @ found.last, deltas, scale, strict=True)
+    return [
+        ((w / s, b / s), total / s, (top / s, end / s), delta, s) for w, b, total, top, end, delta, s in found_parts
+    ]
 
 
 def _bottom(ppo: PPO, net: Net, trace: Trace, back: Array, x: Array) -> tuple[Array, Array]:
     """The first layer's gradient: weights [in, H1], biases [H1]. x [N, P]; or K of each at once from x [N, K, P]."""
     inputs, width = net[0][0].shape[0], trace.x.shape[1]
-    flat = kernels.columns(x.reshape(x.shape[0], -1))
-    both = kernels.bottoms(ACTIVATIONS[ppo.activation], back, trace.first, flat)[: math.prod(x.shape[1:])]
+    bottoms = functools.partial(kernels.bottoms, ACTIVATIONS[ppo.activation], back, trace.first)
+    flat = x.reshape(x.shape[0], -1)
+    parts = [flat] if flat.shape[1] <= AT_ONCE else jnp.split(flat, flat.shape[1] // width, axis=1)
+    both = jnp.concatenate([bottoms(kernels.columns(part))[: part.shape[1]] for part in parts])
     both = both.reshape(*x.shape[1:-1], width, -1)
     return both[..., :inputs, :], both[..., inputs, :]
 
@@ -137,9 +146,13 @@ def _width(inputs: int) -> int:
     return max(kernels.COLUMNS, 1 << inputs.bit_length())
 
 
-def _scale(trace: Trace) -> float:
-    """Weights are about 1 / N; times this they are about 1, which float16 holds best. A power of two: exact."""
-    return float(1 << (trace.x.shape[0] - 1).bit_length())
+def _unit(largest: Array) -> Array:
+    """A power of two, hence exact, that brings `largest` to between 1 and 2, where float16 holds it and less best.
+
+    Weights differ by many powers of ten: about 1 / N, but where no sample has a cost, beta and they are huge.
+    """
+    _, exponent = jnp.frexp(jnp.where((largest > 0) & jnp.isfinite(largest), largest, 1.0))
+    return jnp.ldexp(jnp.ones_like(largest), jnp.clip(1 - exponent, -60, 60))
 
 
 def _fill(trace: Trace, x: Array) -> Array:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array, ShapeDtypeStruct
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
+from jax.typing import DTypeLike
 
 from saddle.learners.activations import Activation
 
@@ -27,6 +28,7 @@ DELTA = (64, 64, 4)
 BOTTOMS = (32, 128, 4)
 SQUARES = (64, 128, 256, 8)
 COLUMNS = 16  # a tensor core takes no fewer
+HALF_MAX = 65504.0  # of float16
 
 float32 = jnp.float32
 
@@ -39,7 +41,7 @@ def first(activation: Activation, x: Array, w: Array, b: Array) -> Array:
 
     def kernel(x: Any, w: Any, b: Any, out: Any) -> None:
         y = triton.dot(x[...], w[...]) + b[...][None]
-        out[...] = activation.value(y).astype(out.dtype)
+        out[...] = narrow(activation.value(y), out.dtype)
 
     blocks = [_block((rows, p), "i_"), _block((p, columns), "_j"), _block((columns,), "j")]
     return _call(kernel, (h // columns, n // rows), blocks, _block((rows, columns), "ij"), _like((n, h), x), warps)(
@@ -53,7 +55,7 @@ def outputs(activation: Activation, y: Array, b: Array, w: Array) -> Array:
     rows, warps = OUTPUTS
 
     def kernel(y: Any, b: Any, w: Any, out: Any) -> None:
-        act = activation.value(y[...].astype(float32) + b[...][None])
+        act = activation.value(_widen(y[...]) + b[...][None])
         for k in range(a):
             out[k, :] = jnp.sum(act * w[k, :][None], 1)
 
@@ -76,12 +78,12 @@ def regression(
     def kernel(y: Any, b: Any, w: Any, c: Any, target: Any, weight: Any, error: Any, out: Any, sums: Any) -> None:
         def some(i: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
             at = pl.ds(i * rows, rows)
-            act, slope = activation.both(y[at, :].astype(float32) + b[...][None])
+            act, slope = activation.both(_widen(y[at, :]) + b[...][None])
             off = jnp.sum(act * w[...][None], 1) + c[0] - target[at]
             error[at] = off
             pull = (weight[at] * off)[:, None]
             delta = pull * w[...][None] * slope
-            out[at, :] = delta.astype(out.dtype)
+            out[at, :] = narrow(delta, out.dtype)
             return carry[0] + delta, carry[1] + pull * act
 
         zeros = jnp.zeros((rows, h), float32)
@@ -115,14 +117,14 @@ def tops(
     def kernel(y: Any, b: Any, w: Any, last: Any, weights: Any, *out: Any) -> None:
         def some(i: Array, sums: list[Array]) -> list[Array]:
             at = pl.ds(i * rows, rows)
-            act, slope = activation.both(y[at, :].astype(float32) + b[...][None])
+            act, slope = activation.both(_widen(y[at, :]) + b[...][None])
             ends = [last[j, at] for j in range(a)]
             delta = sum(end[:, None] * w[j, :][None] for j, end in enumerate(ends)) * slope
             found = []
             for j in range(k):
                 weight = weights[j, at]
                 weighted = delta * weight[:, None]
-                out[j][at, :] = weighted.astype(y.dtype)
+                out[j][at, :] = narrow(weighted, y.dtype)
                 found += [weighted, *(act * (weight * end)[:, None] for end in ends)]
             return [x + y for x, y in zip(sums, found, strict=True)]
 
@@ -152,9 +154,9 @@ def delta(activation: Activation, y: Array, b: Array, w: Array, last: Array) -> 
     columns = min(columns, h)
 
     def kernel(y: Any, b: Any, w: Any, last: Any, out: Any) -> None:
-        _, slope = activation.both(y[...].astype(float32) + b[...][None])
+        _, slope = activation.both(_widen(y[...]) + b[...][None])
         back = sum(last[j, :][:, None] * w[j, :][None] for j in range(a))
-        out[...] = (back * slope).astype(out.dtype)
+        out[...] = narrow(back * slope, out.dtype)
 
     block = _block((rows, columns), "ij")
     blocks = [block, _block((columns,), "j"), _block((a, columns), "_j"), _block((a, rows), "_i")]
@@ -170,8 +172,8 @@ def bottoms(activation: Activation, back: Array, act: Array, x: Array) -> Array:
     def kernel(back: Any, act: Any, x: Any, out: Any) -> None:
         def some(i: Array, total: Array) -> Array:
             at = pl.ds(i * rows, rows)
-            delta = back[at, :].astype(float32) * activation.slope(act[at, :].astype(float32))
-            return total + triton.dot(x[at, :], delta.astype(back.dtype), trans_a=True)
+            delta = _widen(back[at, :]) * activation.slope(act[at, :].astype(float32))
+            return total + triton.dot(x[at, :], narrow(delta, back.dtype), trans_a=True)
 
         out[...] = jax.lax.fori_loop(0, n // rows, some, jnp.zeros((p, columns), float32))
 
@@ -198,6 +200,17 @@ def squares(x: Array, delta: Array) -> Array:
     grid = (wide // width, h // height)
     out = ShapeDtypeStruct(grid[::-1], float32)
     return _call(kernel, grid, blocks, _block((1, 1), "ij"), out, warps)(x, delta).sum()
+
+
+def narrow(x: Array, dtype: DTypeLike) -> Array:
+    """Rounded to 16 bits; what float16 cannot hold becomes its largest number, not infinity."""
+    return (jnp.clip(x, -HALF_MAX, HALF_MAX) if dtype == jnp.float16 else x).astype(dtype)
+
+
+def _widen(x: Array) -> Array:
+    """A product's result as float32; where float16 could not hold it, its largest number."""
+    wide = x.astype(float32)
+    return jnp.clip(wide, -HALF_MAX, HALF_MAX) if x.dtype == jnp.float16 else wide
 
 
 def columns(x: Array) -> Array:
