@@ -1,0 +1,45 @@
+"""What an analysis found, as typed values: the one source of `saddle analyze`, of its JSON, and of the report.
+
+Lists that run along the same axis (a profile's grid, a frontier's points) have equal lengths. `None` means that the
+data do not allow a statement; the notes of the task, or the `reason` beside it, say why. Nothing is ever NaN.
+"""
+
+from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, Pair, Status
+from saddle.analysis.findings.study import Findings, RunCounts, Seed, TaskFindings
+from saddle.analysis.findings.sweep import (
+    Attainment,
+    Frontier,
+    Group,
+    Profile,
+    PublishedLimit,
+    Recommendation,
+    Regime,
+    Rise,
+    Slope,
+)
+from saddle.analysis.findings.values import Curve, Estimate, Kind, Violation
+
+__all__ = [
+    "Attainment",
+    "Cell",
+    "Curve",
+    "Estimate",
+    "Findings",
+    "Frontier",
+    "Group",
+    "Kind",
+    "LimitFinding",
+    "Margin",
+    "Pair",
+    "Profile",
+    "PublishedLimit",
+    "Recommendation",
+    "Regime",
+    "Rise",
+    "RunCounts",
+    "Seed",
+    "Slope",
+    "Status",
+    "TaskFindings",
+    "Violation",
+]

@@ -1,0 +1,82 @@
+"""What is known at one cost limit: lambda* and margins from the sweep, and the rules that were trained at it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from saddle.analysis.findings.values import Estimate, Kind, Violation
+
+Status = Literal["reached", "always below", "always above"]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How much stricter to train so that a wanted share of seeds satisfies the limit."""
+
+    rule: str
+    """'fixed': from the sweep. Any other: from that rule's runs at this limit."""
+    wanted_share: float
+    training_limit: Estimate
+    """Limit to train at; None when no limit of 0 or more reaches the share."""
+    margin: Estimate
+    """limit - training limit."""
+    lambda_: Estimate | None
+    """Only for 'fixed': the lambda that gives it."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class LimitFinding:
+    """What is known at one cost limit."""
+
+    limit: float
+    status: Status | None
+    """None: there is no profile."""
+    reason: str
+    lambda_: Estimate
+    """lambda*, None unless reached; an end of None lies beyond the sweep. Also without a value an end may be known."""
+    crossings: tuple[float, ...]
+    """Every lambda at which the smoothed cost falls through the limit; lambda* is the first."""
+    reached_share: float | None
+    """Share of bootstrap replicates in which the profile crosses the limit."""
+    return_: Estimate
+    """Expected return at lambda*, or at the end of the sweep when the cost is always below."""
+    regime: Kind | None
+    violation_share: Estimate
+    """Expected share of seeds that violate at lambda*."""
+    margins: tuple[Margin, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One rule at one limit."""
+
+    rule: str
+    limit: float
+    lambda_: float | None
+    seeds: int
+    return_: Estimate
+    return_sd: float | None
+    return_iqm: float
+    cost: Estimate
+    cost_sd: float | None
+    cost_iqm: float
+    violated: bool
+    """Mean cost above the limit."""
+    best: bool
+    """Highest mean return among the rules whose mean cost is within the limit."""
+    violation: Violation
+    gap: Estimate
+    """Mean return minus the frontier's return at the cell's mean cost; None outside the frontier's costs."""
+    gap_normalised: Estimate
+    """The gap in units of the frontier's span of return."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two rules at one limit: probability that a seed of the first does better than a seed of the second."""
+
+    limit: float
+    first: str
+    second: str
+    higher_return: Estimate
+    lower_cost: Estimate

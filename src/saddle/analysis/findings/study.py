@@ -1,0 +1,88 @@
+"""Everything that was found about a study, task by task, and its JSON."""
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from saddle.analysis.findings.limits import Cell, LimitFinding, Pair
+from saddle.analysis.findings.sweep import Frontier, Group, Profile, PublishedLimit, Recommendation, Regime, Slope
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Seed:
+    """One run's final values."""
+
+    run: str
+    rule: str
+    lambda_: float | None
+    limit: float | None
+    seed: int
+    return_: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class TaskFindings:
+    """Everything about one task under one algorithm."""
+
+    task: str
+    algorithm: str
+    groups: tuple[Group, ...]
+    profile: Profile | None
+    frontier: Frontier | None
+    slope: Slope | None
+    regimes: tuple[Regime, ...]
+    recommended: tuple[Recommendation, ...]
+    published_limits: tuple[PublishedLimit, ...]
+    limits: tuple[LimitFinding, ...]
+    comparison: tuple[Cell, ...]
+    pairs: tuple[Pair, ...]
+    scatter: tuple[Seed, ...]
+    notes: tuple[str, ...]
+    """What cannot be concluded here, and why."""
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """How many runs there are and how many count."""
+
+    total: int
+    used: int
+    failed: int
+    unfinished: int
+    without_values: int
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything about a study."""
+
+    options: dict[str, Any]
+    runs: RunCounts
+    tasks: tuple[TaskFindings, ...]
+    notes: tuple[str, ...]
+    schema: int = SCHEMA
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; names lose the trailing underscore that Python's keywords force on them."""
+        return _plain(self)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The findings as JSON, without NaN or infinity."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {f.name.rstrip("_"): _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"findings hold {value}; what cannot be known must be None")
+    return value
