@@ -132,6 +132,14 @@ def test_json_is_plain_and_without_nan(findings):
     assert plain["tasks"][0]["frontier"]["grid"] == sorted(plain["tasks"][0]["frontier"]["grid"])
 
 
+def test_json_names_a_group_and_a_cell_first_and_then_their_statistics(findings):
+    part = findings.to_dict()["tasks"][0]
+    statistics = ["seeds", "return", "return_sd", "return_iqm", "cost", "cost_sd", "cost_iqm"]
+    assert list(part["groups"][0]) == ["lambda", *statistics, "violations"]
+    marks = ["violated", "best", "violation", "gap", "gap_normalised"]
+    assert list(part["comparison"][0]) == ["rule", "limit", "lambda", *statistics, *marks]
+
+
 def test_same_seed_same_findings(study, findings):
     again = analyze(study[0].sample(fraction=1.0, shuffle=True, seed=1), study[1].lazy(), Options(replicates=300))
     first, second = ({part.task: part.limits for part in found.tasks} for found in (findings, again))

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from saddle.analysis.bootstrap import interquartile_mean, mean_interval
-from saddle.analysis.findings import Estimate, RunCounts, Violation
+from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
 from saddle.analysis.settings import name_settings
 from saddle.errors import SaddleError
@@ -100,19 +100,6 @@ def _notes(good: pl.DataFrame, counts: RunCounts) -> list[str]:
     if not good.height:
         notes.append("No run has final values, so nothing can be concluded.")
     return notes
-
-
-@dataclasses.dataclass(frozen=True)
-class Statistics:
-    """Return and cost of a group of seeds."""
-
-    seeds: int
-    return_: Estimate
-    return_sd: float | None
-    return_iqm: float
-    cost: Estimate
-    cost_sd: float | None
-    cost_iqm: float
 
 
 def statistics(returns: np.ndarray, costs: np.ndarray, level: float) -> Statistics:

@@ -17,7 +17,7 @@ from saddle.analysis.findings.sweep import (
     Rise,
     Slope,
 )
-from saddle.analysis.findings.values import Curve, Estimate, Kind, Violation
+from saddle.analysis.findings.values import Curve, Estimate, Kind, Statistics, Violation
 
 __all__ = [
     "Attainment",
@@ -39,6 +39,7 @@ __all__ = [
     "RunCounts",
     "Seed",
     "Slope",
+    "Statistics",
     "Status",
     "TaskFindings",
     "Violation",

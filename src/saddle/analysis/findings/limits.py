@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from saddle.analysis.findings.values import Estimate, Kind, Violation
+from saddle.analysis.findings.values import Estimate, Kind, Statistics, Violation
 
 Status = Literal["reached", "always below", "always above"]
 
@@ -47,19 +47,16 @@ class LimitFinding:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One rule at one limit."""
-
+class _RuleAtLimit:
     rule: str
     limit: float
     lambda_: float | None
-    seeds: int
-    return_: Estimate
-    return_sd: float | None
-    return_iqm: float
-    cost: Estimate
-    cost_sd: float | None
-    cost_iqm: float
+
+
+@dataclass(frozen=True)
+class Cell(Statistics, _RuleAtLimit):  # a dataclass has the fields of its last base first: the JSON's order
+    """One rule at one limit."""
+
     violated: bool
     """Mean cost above the limit."""
     best: bool

@@ -3,21 +3,18 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from saddle.analysis.findings.values import Curve, Estimate, Kind, Violation
+from saddle.analysis.findings.values import Curve, Estimate, Kind, Statistics, Violation
 
 
 @dataclass(frozen=True)
-class Group:
+class _FixedLambda:
+    lambda_: float
+
+
+@dataclass(frozen=True)
+class Group(Statistics, _FixedLambda):  # a dataclass has the fields of its last base first: the JSON's order
     """All seeds of one fixed lambda. Values are of the final share of training."""
 
-    lambda_: float
-    seeds: int
-    return_: Estimate
-    return_sd: float | None
-    return_iqm: float
-    cost: Estimate
-    cost_sd: float | None
-    cost_iqm: float
     violations: tuple[Violation, ...]
 
 

@@ -1,4 +1,4 @@
-"""What findings are made of: estimates, curves, kinds of slope, violations."""
+"""What findings are made of: estimates, curves, kinds of slope, statistics over seeds, violations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,6 +22,22 @@ class Curve:
     value: tuple[float | None, ...]
     lo: tuple[float | None, ...]
     hi: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Return and cost of a group of seeds."""
+
+    seeds: int
+    return_: Estimate
+    """Mean over seeds."""
+    return_sd: float | None
+    """With n - 1; None of one seed."""
+    return_iqm: float
+    """Interquartile mean."""
+    cost: Estimate
+    cost_sd: float | None
+    cost_iqm: float
 
 
 @dataclass(frozen=True)
