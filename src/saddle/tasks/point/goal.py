@@ -3,22 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
 from saddle.tasks.point import body, layout, world
 from saddle.tasks.point.lidar import lidars
-from saddle.tasks.point.shared import (
-    agent_at_rest,
-    body_at_rest,
-    check_action,
-    distance,
-    fresh,
-    in_hazard,
-    stepped,
-    yaws,
-)
+from saddle.tasks.point.shared import check_action, distance, fresh, in_hazard, start_with_goal, stepped
 from saddle.tasks.task import State, TaskSpec, pytree
 
 GOAL_RADIUS = 0.3  # m
@@ -59,17 +49,15 @@ class Goal:
 
     def reset(self, key: Array) -> GoalState:
         """A layout by rejection, everything at rest."""
-        key, xy, goal = layout.place_with_goal(key, GOAL_KEEPOUT, KEEPOUTS)
-        key, turn = jax.random.split(key)
-        agent_yaw, vase_yaw = yaws(turn, 2)
+        key, agent, goal, hazards, vase = start_with_goal(key, GOAL_KEEPOUT, KEEPOUTS, VASE_HEIGHT)
         state = GoalState(
             **fresh(self.spec, key),
-            agent=agent_at_rest(xy[0], agent_yaw),
+            agent=agent,
             acceleration=jnp.zeros(3),
             goal=goal,
-            hazards=xy[1:9],
-            vase=body_at_rest(xy[9], VASE_HEIGHT, vase_yaw),
-            last_goal=distance(xy[0], goal),
+            hazards=hazards,
+            vase=vase,
+            last_goal=distance(agent, goal),
             goal_met=jnp.zeros((), bool),
         )
         return replace(state, obs=self.observe(state))

@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
 from saddle.tasks.point import body, layout, world
 from saddle.tasks.point.lidar import lidars
-from saddle.tasks.point.shared import agent_at_rest, body_at_rest, check_action, fresh, in_hazard, stepped, yaws
+from saddle.tasks.point.shared import check_action, fresh, in_hazard, start_with_goal, stepped
 from saddle.tasks.task import State, TaskSpec, pytree
 
 GOAL_RADIUS = 0.3  # m, in three dimensions
@@ -54,17 +53,14 @@ class Push:
 
     def reset(self, key: Array) -> PushState:
         """A layout by rejection, everything at rest."""
-        key, xy, goal = layout.place_with_goal(key, GOAL_KEEPOUT, KEEPOUTS)
-        key, turn = jax.random.split(key)
-        agent_yaw, box_yaw = yaws(turn, 2)
-        agent, box = agent_at_rest(xy[0], agent_yaw), body_at_rest(xy[4], BOX_HEIGHT, box_yaw)
+        key, agent, goal, fixed, box = start_with_goal(key, GOAL_KEEPOUT, KEEPOUTS, BOX_HEIGHT)
         state = PushState(
             **fresh(self.spec, key),
             agent=agent,
             acceleration=jnp.zeros(3),
             goal=goal,
-            hazards=xy[1:3],
-            pillar=xy[3],
+            hazards=fixed[:2],
+            pillar=fixed[2],
             box=box,
             last_box=_above(box, agent, AGENT_HEIGHT),
             last_box_goal=_above(box, goal, GOAL_HEIGHT),

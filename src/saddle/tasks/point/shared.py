@@ -1,4 +1,4 @@
-"""What the point tasks have in common around the physics: fresh fields, bodies at rest, distances, hazards."""
+"""What the point tasks have in common around the physics: fresh fields, bodies at rest, starts, distances, hazards."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.errors import SaddleError
+from saddle.tasks.point import layout
 from saddle.tasks.task import State, TaskSpec
 
 REWARD_LIMIT = 10.0  # rewards are clipped to +- this
@@ -59,6 +60,19 @@ def body_at_rest(xy: Array, z: float, yaw: Array) -> Array:
     zero = jnp.zeros_like(yaw)
     upright = jnp.stack([jnp.full_like(yaw, z), jnp.cos(yaw / 2), zero, zero, jnp.sin(yaw / 2)])
     return jnp.concatenate([xy, upright, jnp.zeros(6, xy.dtype)])
+
+
+def start_with_goal(
+    key: Array, goal_keepout: float, keepouts: tuple[float, ...], height: float
+) -> tuple[Array, Array, Array, Array, Array]:
+    """A layout by rejection, at rest: next key, robot [6], goal [2], what never moves [n, 2], and a free body [13].
+
+    The n + 2 keepouts are in that order: robot, what never moves, free body. height is of the free body's centre, in m.
+    """
+    key, xy, goal = layout.place_with_goal(key, goal_keepout, keepouts)
+    key, turn = jax.random.split(key)
+    agent_yaw, free_yaw = yaws(turn, 2)
+    return key, agent_at_rest(xy[0], agent_yaw), goal, xy[1:-1], body_at_rest(xy[-1], height, free_yaw)
 
 
 def distance(a: Array, b: Array) -> Array:
