@@ -15,7 +15,7 @@ from saddle.tasks.velocity import models
 from saddle.tasks.velocity.native import NativeWorlds
 
 SECONDS = 1.0  # of each measurement of MuJoCo C
-ROUNDS = 7  # such measurements; their median counts
+ROUNDS = 7  # such measurements; the fastest counts, since a busy neighbour only ever slows one
 WARM_UP = 30  # env steps after which a random policy's worlds look as they will go on to look
 OVERHEAD_WORLDS = 64  # worlds at which the share of Python is measured
 MJX_STEPS, MJX_REPEATS = 20, 3  # as for the point tasks, but shorter: a step costs a thousand times as much
@@ -32,7 +32,7 @@ class NativeResult:
     one_thread: float
     all_threads: float
     threads: int
-    ratio: float  # all_threads / mujoco, the median over rounds
+    ratio: float  # all_threads / mujoco
     overhead: float  # share of a step outside MuJoCo C, at OVERHEAD_WORLDS worlds and all threads
 
 
@@ -53,12 +53,11 @@ class MjxResult:
 def native(name: str, worlds: int) -> NativeResult:
     """All numbers of one task on MuJoCo C."""
     threads = os.cpu_count() or 1
-    # What is compared is measured in turn, round by round: a busy neighbour then slows both.
+    # What is compared is measured in turn, round by round: a neighbour that is busy for long then slows all of it.
     rounds = [_round(name, worlds, threads) for _ in range(ROUNDS)]
-    alone, one, several = (statistics.median(column) for column in zip(*rounds, strict=True))
-    ratio = statistics.median(all_threads / mujoco for mujoco, _, all_threads in rounds)
+    alone, one, several = (max(column) for column in zip(*rounds, strict=True))
     share = statistics.median(_overhead(_warm(name, OVERHEAD_WORLDS, threads)) for _ in range(ROUNDS))
-    return NativeResult(name, worlds, "native", alone, one, several, threads, ratio, share)
+    return NativeResult(name, worlds, "native", alone, one, several, threads, several / alone, share)
 
 
 def _round(name: str, worlds: int, threads: int) -> tuple[float, float, float]:

@@ -11,6 +11,8 @@ from saddle.tasks.velocity.body import Body, glide
 
 mujoco = models.mujoco()
 
+CHUNKS = 16  # of worlds per thread, which takes the next one when it is done: fewer leave a thread waiting at the end
+
 
 class Moved(NamedTuple):
     """Where N worlds are after an env step."""
@@ -29,6 +31,7 @@ class Physics:
         self.pool = importlib.import_module("mujoco.rollout").Rollout(nthread=threads if threads > 1 else 0)
         self._data: list[Any] = [mujoco.MjData(self.model) for _ in range(threads)]
         self._models = [self.model] * worlds
+        self._chunk = max(1, worlds // (CHUNKS * threads))
         self._memory: dict[int, Any] = {}
         if body.free:
             self._slope = [_explicit_euler(self.model)] * worlds
@@ -45,7 +48,7 @@ class Physics:
         """(qpos, qvel) after so many physics steps of the models `of`."""
         nq, (start, held, out) = qpos.shape[1], self._buffers(steps)
         start[:, 1 : 1 + nq], start[:, 1 + nq :], held[:] = qpos, qvel, control[:, None]
-        self.pool.rollout(of, self._data, start, held, nstep=steps, state=out, skip_checks=True)
+        self.pool.rollout(of, self._data, start, held, nstep=steps, state=out, chunk_size=self._chunk, skip_checks=True)
         return out[:, -1, 1 : 1 + nq].copy(), out[:, -1, 1 + nq :].copy()
 
     def _buffers(self, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
