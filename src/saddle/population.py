@@ -75,13 +75,18 @@ class Population:
 
     @property
     def member_bytes(self) -> int:
-        """Device memory that one more member takes, roughly: networks with Adam, and an epoch's rollout twice."""
+        """Device memory that one more member takes, roughly.
+
+        Networks with Adam and an epoch's rollout, both twice; and what passes between a network's layers: for a
+        minibatch about ten arrays on the way there and back, for a block of samples two.
+        """
         obs, act, hidden = self.spec.obs_dim, self.spec.action_dim, self.ppo.hidden
         sizes = (obs, *hidden, 1)
         weights = sum((a + 1) * b for a, b in itertools.pairwise(sizes))
         networks = (2 + len(self.spec.constraints)) * weights * 3
         row = 2 * obs + 3 * act + 8 * (1 + len(self.spec.constraints))
-        return 4 * (2 * networks + 2 * self.ppo.steps_per_epoch * row)
+        between = max(hidden) * max(10 * self.ppo.batch, 2 * one.BLOCK)
+        return 4 * (2 * networks + 2 * self.ppo.steps_per_epoch * row + between)
 
     def init(self) -> PopulationState:
         """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them over."""

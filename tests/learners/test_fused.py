@@ -1,5 +1,7 @@
 """The GPU's kernels, interpreted, against the plain networks."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -121,15 +123,15 @@ def test_a_minibatch_can_be_written_for_a_gpu(monkeypatch, precision):
     """No GPU here, but what Triton cannot express shows before one is needed: networks and samples as in the study."""
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     ppo, members = PPO(precision=precision), 2
-    shape = lambda *sizes: jax.ShapeDtypeStruct((members, *sizes), jnp.float32)
     n, obs, act = ppo.batch, 60, 2
-    samples = Samples(shape(n, obs), shape(n, act), shape(n, act), shape(n), shape(n, 2), shape(n, 2))
-    start = jax.vmap(lambda key: one.init(key, ppo, obs, act, 1))
 
-    def step(samples, weight, lam):
-        learner = start(jax.random.split(jax.random.key(0), members))
-        run = lambda learner, *a: one.minibatch(ppo, learner, one.views(ppo, learner), *a, 3e-4)
-        return jax.vmap(run)(learner, samples, weight, lam)
+    def step():
+        zeros = lambda *shape: jnp.zeros((members, *shape))
+        learner = jax.vmap(lambda key: one.init(key, ppo, obs, act, 1))(jax.random.split(jax.random.key(0), members))
+        samples = Samples(zeros(n, obs), zeros(n, act), zeros(n, act), zeros(n), zeros(n, 2), zeros(n, 2))
+        seen = one.views(ppo, learner)
+        run = jax.vmap(functools.partial(one.minibatch, ppo))
+        return run(learner, seen, samples, zeros(n), zeros(1), jnp.full(members, 3e-4))
 
-    lowered = jax.jit(step).trace(samples, shape(n), shape(1)).lower(lowering_platforms=("cuda",))
-    assert lowered.as_text().count("__gpu$xla.gpu.triton") >= 10
+    text = jax.jit(step).trace().lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("__gpu$xla.gpu.triton") >= 10

@@ -11,14 +11,13 @@ from jax import Array
 from saddle import multipliers
 from saddle.collect import Rollout
 from saddle.config import PPO
-from saddle.learners import advantages, episodes, fused, networks
+from saddle.learners import advantages, episodes, networks
 from saddle.learners.episodes import Window
 from saddle.learners.improve import Improvement, improve
 from saddle.learners.networks import Net
-from saddle.learners.ppo import Learner, Samples, nets
+from saddle.learners.ppo import Learner, Samples, outputs
 from saddle.multipliers import Gains, Multiplier
 
-STEPS_AT_ONCE = 25  # of a rollout, when critics judge it
 FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
 REASONS = {
     BAD_OBSERVATION: "an observation, reward or cost was not finite",
@@ -78,17 +77,10 @@ def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
     Never in bf16: where costs are rare, its rounding of a value is not small beside an advantage.
     """
     ppo = replace(ppo, precision="tf32") if ppo.precision == "bf16" else ppo
-    if nets(ppo) is fused:  # takes all samples of a member at once
-        steps, members, worlds, _ = obs.shape
-        judge = jax.vmap(lambda critic, x: fused.forward(ppo, critic, x)[0][:, 0])
-        values = jnp.stack([judge(critic, _by_member(obs)) for critic in critics], -1)
-        return jnp.moveaxis(values.reshape(members, steps, worlds, -1), 0, 1)
-
-    def at(obs: Array) -> Array:
-        judge = jax.vmap(partial(networks.value, ppo))
-        return jnp.stack([judge(critic, obs) for critic in critics], -1)
-
-    return jax.lax.map(at, obs, batch_size=min(STEPS_AT_ONCE, obs.shape[0]))
+    judge = jax.vmap(lambda critic, x: outputs(ppo, critic, x)[:, 0])
+    values = jnp.stack([judge(critic, _by_member(obs)) for critic in critics], -1)
+    steps, members, worlds, _ = obs.shape
+    return jnp.moveaxis(values.reshape(members, steps, worlds, -1), 0, 1)
 
 
 def _advantages(ppo: PPO, learner: Learner, rollout: Rollout, values: Array) -> Array:

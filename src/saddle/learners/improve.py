@@ -95,7 +95,7 @@ def _member_pass(
         return (learner, one.views(ppo, learner)), stats
 
     (learner, seen), stats = jax.lax.scan(step, (learner, one.views(ppo, learner)), (order, real))
-    mean = one.nets(ppo).forward(ppo, seen.actor, samples.obs)[0]
+    mean = one.outputs(ppo, seen.actor, samples.obs)
     kl = networks.kl(samples.mean, log_std, mean, learner.actor.log_std).mean()
     return learner, jax.tree.map(lambda s: s.mean(0), stats), kl
 

@@ -52,11 +52,6 @@ def mean(ppo: PPO, actor: Actor, x: Array) -> Array:
     return forward(ppo, actor.net, x)[0]
 
 
-def value(ppo: PPO, critic: Net, x: Array) -> Array:
-    """x [..., obs_dim] -> [...]."""
-    return forward(ppo, critic, x)[0][..., 0]
-
-
 def rounded(ppo: PPO, net: Net) -> Net:
     """The network with its weights as its products take them: who runs it many times need not round them each time."""
     return tuple((w.astype(jnp.bfloat16), b) for w, b in net) if ppo.precision == "bf16" else net

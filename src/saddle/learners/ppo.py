@@ -17,6 +17,8 @@ from saddle.config import PPO
 from saddle.learners import adam, fused, networks, scale
 from saddle.learners.networks import Actor, Net
 
+BLOCK = 4096  # samples that a network judges at a time, outside a minibatch
+
 
 class Learner(NamedTuple):
     """What learning changes. Critics: the reward's first, then one per constraint; S = 1 + m."""
@@ -54,6 +56,17 @@ class Stats(NamedTuple):
     grad_r: Array  # [], norm of the reward surrogate's gradient
     grad_c: Array  # [m], norms of the cost surrogates' gradients
     grad_pi: Array  # [], norm of the clipped loss's gradient
+
+
+def outputs(ppo: PPO, net: Net, x: Array) -> Array:
+    """What the network says of many samples, a block at a time, so that its layers need little room.
+
+    x [N, in] -> [N, out].
+    """
+    count, inputs = x.shape
+    block = min(count, BLOCK)
+    blocks = jnp.pad(x, ((0, -count % block), (0, 0))).reshape(-1, block, inputs)
+    return jax.lax.map(lambda x: nets(ppo).forward(ppo, net, x)[0], blocks).reshape(blocks.size // inputs, -1)[:count]
 
 
 def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, m: int) -> Learner:
