@@ -18,10 +18,10 @@ from jax import Array
 
 from saddle import tasks
 from saddle.errors import SaddleError
+from saddle.learners.activations import ACTIVATIONS
 from saddle.tasks import TaskSpec
 
 BINS = 16
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"elu": jax.nn.elu, "tanh": jnp.tanh, "relu": jax.nn.relu}
 STD_FLOOR = 1e-2  # of the observation normaliser, as in training
 
 
@@ -108,7 +108,7 @@ def gaussian(path: Path | str, spec: TaskSpec | None = None) -> Gaussian:
     arrays, facts = read(path, spec)
     layers = [(arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1)]
     mean, scale = arrays["obs_mean"], 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
-    clip, activation = facts["obs_clip"], ACTIVATIONS[facts["activation"]]
+    clip, activation = facts["obs_clip"], ACTIVATIONS[facts["activation"]].value
 
     def centre(obs: Array | np.ndarray) -> Array:
         x = jnp.asarray((obs - mean) * scale)
