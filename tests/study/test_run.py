@@ -95,6 +95,15 @@ def test_a_time_limit_stops_before_what_would_pass_it(monkeypatch):
     assert not Stopper().before(1e9)
 
 
+@pytest.fixture
+def heeds_sigint():
+    """As at a terminal: a test run that a shell put into the background would inherit that SIGINT is ignored."""
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, old)
+
+
+@pytest.mark.usefixtures("heeds_sigint")
 def test_a_first_signal_stops_gently_and_a_second_at_once():
     with Stopper() as stop:
         assert not stop.before(0)
