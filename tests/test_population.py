@@ -5,7 +5,7 @@ from functools import cache
 import jax
 import numpy as np
 import pytest
-from learners.toys import Broken, Chain
+from learners.toys import BreaksDown, Broken, Chain
 
 from saddle import checkpoint
 from saddle.config import PID, PPO, Fixed, GradientAscent, Member
@@ -130,3 +130,11 @@ def test_bad_populations(members, steps, message):
 def test_bad_configs(make, message):
     with pytest.raises(SaddleError, match=message):
         make()
+
+
+def test_worlds_that_broke_down_are_counted():
+    breaks = Population(BreaksDown(), PPO(**{**vars(SMALL), "steps_per_epoch": 180}), MEMBERS[:2], 2000)
+    _, (metrics,) = run(breaks, epochs=1)
+    np.testing.assert_array_equal(metrics["diverged"], [60, 60])
+    _, (metrics,) = run(population(), epochs=1)
+    assert "diverged" not in metrics

@@ -46,6 +46,7 @@ class Rollout(NamedTuple):
     ended: Array  # [T, M, W] bool: terminated or truncated
     finished: Array  # [T, M, W, 2 + m]: return, length, costs of the episode so far
     counted: Array  # [T, M, W] bool: an episode ended here that began at a reset
+    diverged: Array | None = None  # [T, M, W] bool: the physics broke down; None where a task does not tell
 
 
 class Worlds(NamedTuple):
@@ -127,6 +128,8 @@ def on_device(
         recent, seen, final = jax.vmap(partial(look, ppo))(moments, recent, split(now.obs), split(then.obs), flags[1])
         acted = Acted(worlds.seen, final, action, mean, log_prob)
         totals, whole, row = _account(worlds, acted, split(signal), *flags)
+        if (diverged := getattr(then, "diverged", None)) is not None:
+            row = row._replace(diverged=split(diverged))
         return (Worlds(now, seen, totals, whole), recent), row
 
     steps = jnp.arange(ppo.steps_per_epoch // count)

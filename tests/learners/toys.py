@@ -107,6 +107,26 @@ class Regulator(Toy):
         return self._after(state, reward=reward, cost=(x**2)[None], obs=x[None], place=x)
 
 
+@pytree
+class Shaky(State):
+    """A state whose physics can break down."""
+
+    diverged: jax.Array
+
+
+@dataclass(frozen=True)
+class BreaksDown(Toy):
+    """In every third step of an episode of six."""
+
+    spec: TaskSpec = spec("BreaksDown", 1, 6)
+
+    def reset(self, key):
+        return Shaky(**begin(self.spec, key, jnp.ones(1)), diverged=jnp.zeros((), bool))
+
+    def step(self, state, action):
+        return self._after(state, diverged=(state.steps + 1) % 3 == 0)
+
+
 @dataclass(frozen=True)
 class Broken(Toy):
     """A bandit whose reward is not a number in episodes that start badly."""

@@ -1,7 +1,8 @@
 """A learner that costs nothing: a random walk per member, deterministic, with checkpoints of the real kind.
 
 Costs fall with lambda, so that a sweep of it has a lambda*. The environment says how it behaves, since it is also built
-in other processes: FAKE_SLEEP seconds an epoch, FAKE_BREAKS the seed of members that fail, FAKE_REFUSES a task that it
+in other processes: FAKE_SLEEP seconds an epoch, FAKE_BREAKS the seed of members that fail, FAKE_DIVERGES
+an epoch in which worlds break down, FAKE_REFUSES a task that it
 does not take. LightProgram has checkpoints of its own, so that a process with it starts without JAX.
 """
 
@@ -39,6 +40,8 @@ class FakeProgram:
             "episodes": np.full(len(walk), 20),
             "failed": failed.astype(np.int32),
         }
+        if epoch == int(os.environ.get("FAKE_DIVERGES", "-1")):
+            metrics["diverged"] = np.arange(len(walk))
         return {"epoch": np.array([epoch + 1]), "walk": walk}, metrics
 
     def epoch_of(self, state):

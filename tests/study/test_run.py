@@ -124,6 +124,13 @@ def test_what_is_no_duration(text):
         seconds(text)
 
 
+def test_worlds_that_broke_down_are_counted_and_reported(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_DIVERGES", "0")
+    _, notes = work(small(), tmp_path / "s")
+    (first, *_) = (line for line in notes.said if "broke down" in line)
+    assert "worlds broke down in epoch 0; they start anew" in first
+
+
 def test_failed_members_are_named_with_their_reason(tmp_path, monkeypatch):
     monkeypatch.setenv("FAKE_BREAKS", "1")
     study, notes = work(small(), tmp_path / "s")

@@ -63,6 +63,8 @@ def learn(ppo: PPO, pupil: Pupil, rollout: Rollout, drive: Drive, lr: Array, chu
     metrics = _metrics(after, done, recent, jax.vmap(episodes.finished_mean)(finished, counted))
     explained = _explained(_by_member(values), _by_member(targets))
     metrics |= {"ev_r": explained[:, 0], "ev_c": explained[:, 1:], "episodes": jnp.sum(counted, 1)}
+    if rollout.diverged is not None:
+        metrics["diverged"] = jnp.sum(rollout.diverged, (0, 2), dtype=jnp.int32)
     return after, metrics
 
 

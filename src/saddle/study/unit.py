@@ -186,6 +186,8 @@ class UnitRun:
             if run not in failed:
                 failed[run] = f"epoch {epoch - 1}: {program.reason(int(metrics['failed'][i]))}"
                 self.listener.say(f"run {run} failed in {failed[run]}")
+        if broken := int(np.sum(metrics.get("diverged", 0))):
+            self.listener.say(f"{self.name}: {broken} worlds broke down in epoch {epoch - 1}; they start anew")
 
     def _with_steps(self, metrics: dict[str, np.ndarray], epoch: int) -> dict[str, np.ndarray]:
         if "env_steps" in metrics:
