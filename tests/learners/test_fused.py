@@ -1,6 +1,7 @@
 """The GPU's kernels, interpreted, against the plain networks."""
 
 import functools
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -108,20 +109,33 @@ def test_float16_keeps_the_bits_that_tf32_keeps():
     np.testing.assert_array_equal(np.asarray(jnp.asarray(x).astype(jnp.float16)).astype(np.float32), tf32)
 
 
+@pytest.fixture
+def a_gpu(monkeypatch):
+    """A machine that says it has a Hopper GPU."""
+    device = SimpleNamespace(compute_capability="9.0")
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(jax, "devices", lambda: [device])
+    return device
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"precision": "highest"}, {"hidden": (64,), "precision": "bf16"}, {"hidden": (64, 65), "precision": "bf16"}],
 )
-def test_what_the_kernels_cannot_hold_is_left_to_the_plain_networks(monkeypatch, settings):
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+def test_what_the_kernels_cannot_hold_is_left_to_the_plain_networks(a_gpu, settings):
     assert fused.fits(PPO(precision="bf16")) and fused.fits(PPO(precision="tf32"))
     assert not fused.fits(PPO(**settings))
 
 
+def test_a_gpu_with_less_memory_a_processor_has_the_plain_networks(a_gpu):
+    a_gpu.compute_capability = "8.9"
+    assert not fused.fits(PPO(precision="bf16"))
+
+
 @pytest.mark.parametrize("precision", ["bf16", "tf32"])
-def test_a_minibatch_can_be_written_for_a_gpu(monkeypatch, precision):
+@pytest.mark.usefixtures("a_gpu")
+def test_a_minibatch_can_be_written_for_a_gpu(precision):
     """No GPU here, but what Triton cannot express shows before one is needed: networks and samples as in the study."""
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     ppo, members = PPO(precision=precision), 2
     n, obs, act = ppo.batch, 60, 2
 

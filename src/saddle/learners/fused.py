@@ -21,6 +21,7 @@ AT_ONCE = 128  # columns of inputs that a kernel holds
 HEADROOM = 64.0  # times the largest target; errors may be larger, and most are smaller
 SMALL_TARGET = 1e-2  # an error beside smaller ones is not taken to be as small
 WIDTHS = (64, 128, 256, 512)  # of a hidden layer: what a block of a kernel can be
+ROOMY = ("9.0", "10.0", "10.3")  # compute capabilities of Hopper and of Blackwell in data centres: 227 KiB
 HALF = {"bf16": jnp.bfloat16, "tf32": jnp.float16}
 
 
@@ -41,12 +42,13 @@ class Found(NamedTuple):
 
 def fits(ppo: PPO) -> bool:
     """Whether these functions can stand in for those of `networks` here."""
-    return (
-        jax.default_backend() == "gpu"
-        and ppo.precision in HALF
-        and len(ppo.hidden) == 2
-        and all(width in WIDTHS for width in ppo.hidden)
-    )
+    shaped = len(ppo.hidden) == 2 and all(width in WIDTHS for width in ppo.hidden)
+    return shaped and ppo.precision in HALF and _roomy()
+
+
+def _roomy() -> bool:
+    """Whether this is a GPU whose processors have the memory that the kernels' blocks take."""
+    return jax.default_backend() == "gpu" and getattr(jax.devices()[0], "compute_capability", "") in ROOMY
 
 
 def rounded(ppo: PPO, net: Net) -> Net:
