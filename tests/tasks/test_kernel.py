@@ -207,8 +207,8 @@ def gremlin():
     near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH, 0.01)))(s.agent, s.gremlins)
     at, which = np.arange(len(near)), np.argmax(near, axis=1)
     far = jax.vmap(world._lag)(s.gremlins, s.anchors, s.time)
-    apart = np.asarray(jax.vmap(world._clear)(near, s.buttons, s.gremlins, far)) & (near.sum(axis=1) == 1)
-    x = (s.agent, s.anchors[at, which], s.gremlins[at, which], s.time, action)
+    apart = np.asarray(jax.vmap(world._clear)(near, s.gremlins, far)) & (near.sum(axis=1) == 1)
+    x = (s.agent, s.buttons, s.anchors[at, which], s.gremlins[at, which], s.time, action)
     return world._gremlin_contact, x, apart, (after["agent"], after["gremlins"][at, which])
 
 

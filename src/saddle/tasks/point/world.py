@@ -68,17 +68,16 @@ def button_step(
     at_button = jnp.any(_gap(agent[:2], buttons) < body.REACH + BUTTON_RADIUS + _travel(agent[3:5]))
     far = _travel(gremlins[:, 7:10]) - SLACK + _lag(gremlins, anchors, time)
     busy = _busy(agent, buttons, anchors, gremlins, far)
-    alone = (jnp.sum(busy) == 1) & _clear(busy, buttons, gremlins, far) & ~at_button
+    alone = (jnp.sum(busy) == 1) & _clear(busy, gremlins, far)
     tangled = jnp.any(busy) & ~alone
     free = (moved, acceleration, jnp.zeros(4, bool))
-    static = patch_rare(_button_contacts, at_button & ~tangled, (agent, buttons, action), free, kernel=True)
+    static = patch_rare(_button_contacts, at_button & ~jnp.any(busy), (agent, buttons, action), free, kernel=True)
     mine = jnp.arange(4) == jnp.argmax(busy)
     pick = lambda rows: jnp.sum(jnp.where(mine[:, None], rows, 0), axis=0)
-    x = (agent, pick(anchors), pick(gremlins), time, action)
-    agent_1, acceleration_1, gremlin, touched = patch_rare(
-        _gremlin_contact, alone, x, (*static[:2], pick(flown), no), kernel=True
-    )
-    default = (agent_1, acceleration_1, jnp.where(mine[:, None], gremlin, flown), static[2], touched)
+    x = (agent, buttons, pick(anchors), pick(gremlins), time, action)
+    default = (*static[:2], pick(flown), static[2], no)
+    agent_1, acceleration, gremlin, pressed, touched = patch_rare(_gremlin_contact, alone, x, default, kernel=True)
+    default = (agent_1, acceleration, jnp.where(mine[:, None], gremlin, flown), pressed, touched)
     return patch_rare(
         _gremlin_contacts, tangled, (agent, buttons, anchors, gremlins, time, action), default, kernel=True
     )
@@ -136,12 +135,10 @@ def _busy(agent: Array, buttons: Array, anchors: Array, gremlins: Array, far: Ar
     return turned | (tilt > QUIET) | low | met
 
 
-def _clear(busy: Array, buttons: Array, gremlins: Array, far: Array) -> Array:
-    """Whether no busy gremlin can reach a button or another gremlin, however it is kicked and turned in the step."""
+def _clear(busy: Array, gremlins: Array, far: Array) -> Array:
+    """Whether no busy gremlin can reach another gremlin, however it is kicked and turned in the step."""
     thrown = far[:, None] + REACH + KICK
-    of_buttons = jnp.all(_gap(gremlins[:, None], buttons) > thrown + BUTTON_RADIUS, axis=1)
-    of_others = jnp.all(_apart(gremlins) > thrown + FLAT_REACH + far, axis=1)
-    return jnp.all(~busy | (of_buttons & of_others))
+    return jnp.all(~busy | jnp.all(_apart(gremlins) > thrown + FLAT_REACH + far, axis=1))
 
 
 def _apart(gremlins: Array) -> Array:
@@ -232,23 +229,26 @@ def _button_contacts(x: tuple[Array, Array, Array]) -> tuple[Array, Array, Array
     return agent, acceleration, _at_buttons(world.agent.q, buttons)[1].T
 
 
-def _gremlin_contact(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array]:
-    """Robot, floor and one gremlin [K, 13], out of reach of everything else."""
-    agent, anchor, gremlin, time, action = x
+def _gremlin_contact(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array, Array]:
+    """Robot, floor, buttons and one gremlin [K, 13], out of reach of the others."""
+    agent, buttons, anchor, gremlin, time, action = x
     kind = scenes.SMALL_BOX
 
     def detect(q: Planar, bodies: Bodies, axes: Axes, moment: Array) -> Touching:
         box = scenes.small_box(bodies.position, axes)
         robot = scenes.robot_points(q, box, 1, scenes.PAIR_SLOTS)
+        floor = collide.fold(collide.box_floor(box))
+        on_buttons = scenes.spheres_with_boxes(buttons, BUTTON_RADIUS, bodies, axes)
         target = _target(anchor[None, :, 0], anchor[None, :, 1], moment)
         return Touching(
-            bodies=scenes.body_contacts(robot, [collide.fold(collide.box_floor(box))], bodies, kind),
+            static=_at_buttons(q, buttons)[0],
+            bodies=scenes.body_contacts(robot, [floor, on_buttons], bodies, kind),
             weld=scenes.spring_weld(bodies, target, anchor[None, :, 2]),
         )
 
     world = _run(agent, gremlin[:, None], action, Scene(kind, detect, 1 + scenes.PAIR_SLOTS), time)
     agent, acceleration, bodies = _results(world)
-    return agent, acceleration, bodies[:, 0], world.touched[0]
+    return agent, acceleration, bodies[:, 0], _at_buttons(world.agent.q, buttons)[1].T, world.touched[0]
 
 
 def _gremlin_contacts(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array, Array]:
