@@ -87,15 +87,16 @@ def minibatch(
     ppo: PPO, learner: Learner, seen: Views, samples: Samples, weight: Array, lam: Array, lr: Array
 ) -> tuple[Learner, Stats]:
     """One step of every network. seen is the learner's; weight [N] sums to 1; lam [m]; lr is the actor's."""
-    regress = functools.partial(nets(ppo).regression, ppo)
     judged = [
-        _critic_step(ppo, critic, state, *regress(view, samples.obs, target, weight))
-        for critic, view, state, target in zip(
-            learner.critics, seen.critics, learner.critic_adams, samples.target.T, strict=True
-        )
+        nets(ppo).regression(ppo, view, samples.obs, target, weight)
+        for view, target in zip(seen.critics, samples.target.T, strict=True)
     ]
-    critic_adams, critics, errors = zip(*judged, strict=True)
-    losses = [jnp.sum(weight * error**2) for error in errors]
+    steps = [
+        _critic_step(ppo, critic, state, grads)
+        for critic, state, (grads, _) in zip(learner.critics, learner.critic_adams, judged, strict=True)
+    ]
+    critic_adams, critics = zip(*steps, strict=True)
+    losses = [jnp.sum(weight * error**2) for _, error in judged]
     grads, beta, loss, norms = _actor_gradient(ppo, learner, seen.actor, samples, weight, lam)
     actor_adam, actor = adam.step(learner.actor_adam, learner.actor, grads, lr, ppo.max_grad_norm)
     stats = Stats(loss, jnp.stack(losses), *norms, adam.norm(grads))
@@ -107,10 +108,10 @@ def nets(ppo: PPO) -> ModuleType:
     return fused if fused.fits(ppo) else networks
 
 
-def _critic_step(ppo: PPO, critic: Net, state: adam.Adam, grads: Net, errors: Array) -> tuple[adam.Adam, Net, Array]:
-    """One step down the weighted squared error, whose gradient grads is. Passes on the errors."""
+def _critic_step(ppo: PPO, critic: Net, state: adam.Adam, grads: Net) -> tuple[adam.Adam, Net]:
+    """One step down the weighted squared error, whose gradient grads is, and the weights' own squares."""
     grads = jax.tree.map(lambda g, w: g + 2 * ppo.critic_l2 * w, grads, critic)
-    return *adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm), errors
+    return adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm)
 
 
 def _actor_gradient(
