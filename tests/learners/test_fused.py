@@ -38,10 +38,11 @@ def test_kernels_do_what_the_plain_networks_do(precision, outputs, samples, acti
     def everything(module, ppo):
         def member(net, x, last, weights):
             out, trace = module.forward(ppo, net, x)
-            found = module.deltas(ppo, net, trace, last)
-            squares = module.weighted_squares(ppo, net, trace, found, weights)
+            squares, found = module.weighted_squares(ppo, net, trace, last, weights)
             judged = module.regression(ppo, net, x, last[:, 0], jnp.abs(weights[0])) if outputs == 1 else ()
-            return out, module.weighted_gradients(ppo, net, trace, found, weights), squares, judged
+            again = module.deltas(ppo, net, trace, last)
+            grads = [module.weighted_gradients(ppo, net, trace, f, weights) for f in (found, again)]
+            return out, grads, squares, judged
 
         return jax.jit(jax.vmap(member))(nets, x, last, weights)
 
@@ -59,10 +60,10 @@ def test_weights_and_targets_of_any_size_fit_into_float16(size):
     def everything(module, ppo):
         def member(net, x, last, weights):
             _, trace = module.forward(ppo, net, x)
-            found = module.deltas(ppo, net, trace, last)
+            squares, found = module.weighted_squares(ppo, net, trace, last, weights * size)
             grads, errors = module.regression(ppo, net, x, last[:, 0] * max(size, 1e-2), jnp.full(samples, 1 / samples))
             sums = module.weighted_gradients(ppo, net, trace, found, weights * size)
-            return sums, module.weighted_squares(ppo, net, trace, found, weights * size) / size**2, grads, errors
+            return sums, squares / size**2, grads, errors
 
         return jax.jit(jax.vmap(member))(nets, x, last, weights)
 

@@ -24,9 +24,8 @@ def test_weighted_gradients_are_those_of_automatic_differentiation(activation):
     @jax.jit
     def ours(net):
         _, inputs = networks.forward(ppo, net, x)
-        found = networks.deltas(ppo, net, inputs, last)
-        weighted = networks.weighted_gradients(ppo, net, inputs, found, weights)
-        return weighted, networks.weighted_squares(ppo, net, inputs, found, weights)
+        squares, found = networks.weighted_squares(ppo, net, inputs, last, weights)
+        return networks.weighted_gradients(ppo, net, inputs, found, weights), squares
 
     @jax.jit
     def automatic(net):

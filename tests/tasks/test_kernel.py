@@ -135,7 +135,16 @@ def test_chosen_worlds_come_first_and_in_order(chosen):
     worlds, sizes = jax.jit(call.order)(jnp.array(chosen))
     first, rest = np.flatnonzero(chosen), np.flatnonzero(~np.array(chosen))
     np.testing.assert_array_equal(worlds, [*first, *rest])
-    np.testing.assert_array_equal(sizes, [len(chosen), len(first)])
+    np.testing.assert_array_equal(sizes, [len(chosen), len(first), max(1, -(-len(first) // 2))])  # 50 are two warps
+
+
+@given(st.integers(1, 300_000), st.floats(0, 1))
+def test_every_chosen_world_has_a_thread(n, share):
+    count = int(share * n)
+    lanes = int(call.order(np.arange(n) < count)[1][2])
+    assert 1 <= lanes <= call.BLOCK
+    assert lanes * -(-n // call.BLOCK) >= count
+    assert lanes == call.BLOCK or -(-count // lanes) <= call.WARPS
 
 
 def test_a_gpu_program_holds_the_kernel():
@@ -206,16 +215,16 @@ def gremlin():
     s, after, action = rows("SafetyPointButton1-v0")
     near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH, 0.01)))(s.agent, s.gremlins)
     at, which = np.arange(len(near)), np.argmax(near, axis=1)
-    far = jax.vmap(world._lag)(s.gremlins, s.anchors, s.time)
-    apart = np.asarray(jax.vmap(world._clear)(near, s.gremlins, far)) & (near.sum(axis=1) == 1)
+    others = np.asarray(jax.vmap(world._apart)(s.gremlins))[at, which].min(axis=1)
     x = (s.agent, s.buttons, s.anchors[at, which], s.gremlins[at, which], s.time, action)
-    return world._gremlin_contact, x, apart, (after["agent"], after["gremlins"][at, which])
+    alone = (near.sum(axis=1) == 1) & (others > 0.7)
+    return world._gremlin_contact, x, alone, (after["agent"], after["gremlins"][at, which])
 
 
 def buttons():
     s, after, action = rows("SafetyPointButton1-v0")
-    far = jax.vmap(world._lag)(s.gremlins, s.anchors, s.time)
-    busy = jax.jit(jax.vmap(world._busy))(s.agent, s.buttons, s.anchors, s.gremlins, far)
+    flown, far = jax.vmap(world._glide)(s.gremlins, s.anchors, s.time), jnp.full(s.gremlins.shape[:2], 0.05)
+    busy = jax.jit(jax.vmap(world._busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
     near = jnp.any(world._gap(s.agent[:, None], s.buttons) < 0.3, axis=1) & ~jnp.any(busy, axis=1)
     return world._button_contacts, (s.agent, s.buttons, action), near, (after["agent"],)
 
@@ -233,3 +242,17 @@ def test_a_contact_kernel_follows_the_reference(scene, count):
         error = np.minimum(gap, turn).reshape(len(some), -1).max(axis=1)
         assert np.median(error) < 1e-4
         assert np.max(error) < 5e-3
+
+
+def test_gremlins_moved_one_by_one_move_as_all_together():
+    """Of the rows in which several gremlins are in contact, far enough apart to be moved on their own."""
+    s, _, action = rows("SafetyPointButton1-v0")
+    flown, far = jax.vmap(world._glide)(s.gremlins, s.anchors, s.time), jnp.full(s.gremlins.shape[:2], 0.02)
+    busy = jax.jit(jax.vmap(world._busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
+    apart = np.asarray(jax.vmap(world._apart)(s.gremlins)).min(axis=(1, 2)) > 0.7
+    some = np.flatnonzero((np.asarray(busy).sum(axis=1) > 1) & apart)
+    assert len(some) >= 5
+    x = jax.tree.map(lambda leaf: leaf[some], (s.agent, s.buttons, s.anchors, s.gremlins, s.time, action))
+    ours, together = jax.jit(jax.vmap(world.button_step))(*x), run_native(world._gremlin_contacts, x)
+    for mine, theirs in zip(ours, together, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=5e-3, atol=2e-3)

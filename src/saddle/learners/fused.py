@@ -23,6 +23,7 @@ SMALL_TARGET = 1e-2  # an error beside smaller ones is not taken to be as small
 WIDTHS = (64, 128, 256, 512)  # of a hidden layer: what a block of a kernel can be
 ROOMY = ("9.0", "10.0", "10.3")  # compute capabilities of Hopper and of Blackwell in data centres: 227 KiB
 HALF = {"bf16": jnp.bfloat16, "tf32": jnp.float16}
+GRADIENT = {"bf16": jnp.bfloat16, "tf32": jnp.float32}  # what sums over samples are rounded to, as mixed precision does
 
 
 class Trace(NamedTuple):
@@ -85,7 +86,7 @@ def regression(ppo: PPO, net: Net, x: Array, target: Array, weight: Array) -> tu
         ACTIVATIONS[ppo.activation], trace.second, b2, last, target, 2 * scale * weight
     )
     back = dot_16(delta, w2.astype(delta.dtype), BACK, delta.dtype)
-    middle = dot_16(trace.first, delta, SUM, jnp.float32)
+    middle = _middle(ppo, trace, delta)
     end = 2 * scale * (weight @ error)[None]
     grads = (_bottom(ppo, net, trace, back, trace.x), (middle, sums), (top[:, None], end))
     return jax.tree.map(lambda g: g / scale, grads), error[:n]
@@ -93,43 +94,64 @@ def regression(ppo: PPO, net: Net, x: Array, target: Array, weight: Array) -> tu
 
 def deltas(ppo: PPO, net: Net, trace: Trace, last: Array) -> Found:
     """Back-propagation, sample by sample. last [N, out]."""
-    _, (w2, b2), (w3, _) = net
+    _, (_, b2), (w3, _) = net
     last = _fill(trace, last)
-    delta = kernels.delta(ACTIVATIONS[ppo.activation], trace.second, b2, w3, last)
-    return Found(last, dot_16(delta, w2.astype(delta.dtype), BACK, delta.dtype))
+    return _found(net, last, kernels.delta(ACTIVATIONS[ppo.activation], trace.second, b2, w3, last))
+
+
+def _found(net: Net, last: Array, delta: Array) -> Found:
+    return Found(last, dot_16(delta, net[1][0].astype(delta.dtype), BACK, delta.dtype))
 
 
 def weighted_gradients(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> list[Net]:
     """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves all."""
+    scale, weights = _scaled(trace, weights)
+    tops = _tops(ppo, net, trace, found.last, weights, plain=False)
     return [
-        (bottom, (dot_16(trace.first, delta, SUM, jnp.float32) / scale, sums), last)
-        for bottom, sums, last, delta, scale in _weighted(ppo, net, trace, found, weights)
+        (bottom, (_middle(ppo, trace, delta) / s, sums), last)
+        for bottom, sums, last, delta, s in _weighted(ppo, net, trace, found, weights, scale, tops)
     ]
 
 
-def weighted_squares(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> Array:
-    """[K], the squared norms of `weighted_gradients`."""
-    parts = _weighted(ppo, net, trace, found, weights)
-    return jnp.stack([
-        squares(around) + kernels.squares(trace.first, delta) / scale**2 for *around, delta, scale in parts
-    ])  # fmt: skip
+def weighted_squares(ppo: PPO, net: Net, trace: Trace, last: Array, weights: Array) -> tuple[Array, Found]:
+    """[K], the squared norms of `weighted_gradients`; and what `deltas` gives, whose kernel is part of this one's."""
+    scale, weights = _scaled(trace, weights)
+    last = _fill(trace, last)
+    (plain, *deltas), *sums = _tops(ppo, net, trace, last, weights, plain=True)
+    found = _found(net, last, plain)
+    parts = _weighted(ppo, net, trace, found, weights, scale, (deltas, *sums))
+    each = [squares(around) + kernels.squares(trace.first, delta) / s**2 for *around, delta, s in parts]
+    return jnp.stack(each), found
 
 
-def _weighted(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> list[tuple]:
+def _scaled(trace: Trace, weights: Array) -> tuple[Array, Array]:
+    """[K] scales, and weights [K, n] times them, filled up to [K, N]."""
+    scale = _unit(jnp.abs(weights).max(1))
+    return scale, _fill(trace, (weights * scale[:, None]).T).T
+
+
+def _tops(ppo: PPO, net: Net, trace: Trace, last: Array, weights: Array, plain: bool) -> tuple:
+    _, (_, b2), (w3, _) = net
+    return kernels.tops(ACTIVATIONS[ppo.activation], trace.second, b2, w3, last, weights, plain)
+
+
+def _weighted(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array, scale: Array, tops: tuple) -> list[tuple]:
     """Each of K gradients in parts: first layer, middle biases, last layer; its delta [N, H2] for the middle weights.
 
     The delta is too large by a scale, which comes last.
     """
-    _, (_, b2), (w3, _) = net
-    scale = _unit(jnp.abs(weights).max(1))
-    weights = _fill(trace, (weights * scale[:, None]).T).T
-    deltas, sums, tops = kernels.tops(ACTIVATIONS[ppo.activation], trace.second, b2, w3, found.last, weights)
     x = kernels.narrow(weights.T[:, :, None] * trace.x.astype(jnp.float32)[:, None], trace.x.dtype)
     w1, b1 = _bottom(ppo, net, trace, found.back, x)
-    found_parts = zip(w1, b1, sums, tops, weights @ found.last, deltas, scale, strict=True)
+    deltas, sums, last = tops
+    found_parts = zip(w1, b1, sums, last, weights @ found.last, deltas, scale, strict=True)
     return [
         ((w / s, b / s), total / s, (top / s, end / s), delta, s) for w, b, total, top, end, delta, s in found_parts
     ]
+
+
+def _middle(ppo: PPO, trace: Trace, delta: Array) -> Array:
+    """The gradient of the weights between the hidden layers, [H1, H2]."""
+    return dot_16(trace.first, delta, SUM, GRADIENT[ppo.precision]).astype(jnp.float32)
 
 
 def _bottom(ppo: PPO, net: Net, trace: Trace, back: Array, x: Array) -> tuple[Array, Array]:

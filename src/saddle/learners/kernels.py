@@ -20,13 +20,14 @@ from saddle.learners.activations import Activation
 
 # Of each kernel: rows and columns at a time, rows that a program goes through, warps. The fastest of those tried on a
 # Hopper GPU with layers of 512 and 1024 samples.
-FIRST = (128, 64, 4)
+FIRST = (64, 64, 256, 4)
 OUTPUTS = (8, 2)
-REGRESSION = (2, 32, 2)
-TOPS_ONE, TOPS_MORE = (8, 128, 256, 2), (16, 64, 256, 4)
+REGRESSION = (1, 32, 1)
+TOPS_ONE, TOPS_MORE = (8, 128, 256, 2), (16, 128, 256, 8)
 DELTA = (64, 64, 4)
 BOTTOMS = (32, 128, 4)
 SQUARES = (64, 128, 256, 8)
+AHEAD = 4  # rows of a regression that are under way at once
 COLUMNS = 16  # a tensor core takes no fewer
 HALF_MAX = 65504.0  # of float16
 
@@ -36,17 +37,19 @@ float32 = jnp.float32
 def first(activation: Activation, x: Array, w: Array, b: Array) -> Array:
     """The first layer: activate(x @ w + b). x [N, P], w [P, H], b [H] -> [N, H]."""
     (n, p), h = x.shape, w.shape[1]
-    rows, columns, warps = FIRST
+    rows, columns, span, warps = FIRST
     columns = min(columns, h)
 
     def kernel(x: Any, w: Any, b: Any, out: Any) -> None:
-        y = triton.dot(x[...], w[...]) + b[...][None]
-        out[...] = narrow(activation.value(y), out.dtype)
+        def some(i: Array, nothing: None) -> None:
+            at = pl.ds(i * rows, rows)
+            out[at, :] = narrow(activation.value(triton.dot(x[at, :], w[...]) + b[...][None]), out.dtype)
 
-    blocks = [_block((rows, p), "i_"), _block((p, columns), "_j"), _block((columns,), "j")]
-    return _call(kernel, (h // columns, n // rows), blocks, _block((rows, columns), "ij"), _like((n, h), x), warps)(
-        x, w, b
-    )
+        jax.lax.fori_loop(0, span // rows, some, None)
+
+    blocks = [_block((span, p), "i_"), _block((p, columns), "_j"), _block((columns,), "j")]
+    call = _call(kernel, (h // columns, n // span), blocks, _block((span, columns), "ij"), _like((n, h), x), warps)
+    return call(x, w, b)
 
 
 def outputs(activation: Activation, y: Array, b: Array, w: Array) -> Array:
@@ -76,8 +79,7 @@ def regression(
     rows, span, warps = REGRESSION
 
     def kernel(y: Any, b: Any, w: Any, c: Any, target: Any, weight: Any, error: Any, out: Any, sums: Any) -> None:
-        def some(i: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            at = pl.ds(i * rows, rows)
+        def some(at: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
             act, slope = activation.both(_widen(y[at, :]) + b[...][None])
             off = jnp.sum(act * w[...][None], 1) + c[0] - target[at]
             error[at] = off
@@ -86,8 +88,13 @@ def regression(
             out[at, :] = narrow(delta, out.dtype)
             return carry[0] + delta, carry[1] + pull * act
 
+        def more(i: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            for k in range(AHEAD):
+                carry = some(pl.ds((i * AHEAD + k) * rows, rows), carry)
+            return carry
+
         zeros = jnp.zeros((rows, h), float32)
-        for j, total in enumerate(jax.lax.fori_loop(0, span // rows, some, (zeros, zeros))):
+        for j, total in enumerate(jax.lax.fori_loop(0, span // rows // AHEAD, more, (zeros, zeros))):
             sums[0, j, :] = jnp.sum(total, 0)
 
     each, whole, block = _block((span,), "i"), _block((h,), "_"), _block((span, h), "i_")
@@ -104,33 +111,38 @@ def regression(
 
 
 def tops(
-    activation: Activation, y: Array, b: Array, w: Array, last: Array, weights: Array
+    activation: Activation, y: Array, b: Array, w: Array, last: Array, weights: Array, plain: bool
 ) -> tuple[list[Array], Array, Array]:
     """From the output back to what enters the last hidden layer's activation, under each row of weights [K, N].
 
     y [N, H], b [H], w [H, A], last [N, A] -> K deltas [N, H], their sums [K, H], and the gradients of w [K, H, A].
+    With `plain`, one more delta comes first, which is not weighted.
     """
     (n, h), a, k = y.shape, w.shape[1], weights.shape[0]
     rows, columns, span, warps = TOPS_ONE if k == 1 else TOPS_MORE
     columns = min(columns, h)
 
     def kernel(y: Any, b: Any, w: Any, last: Any, weights: Any, *out: Any) -> None:
+        *written, partial = out
+
         def some(i: Array, sums: list[Array]) -> list[Array]:
             at = pl.ds(i * rows, rows)
             act, slope = activation.both(_widen(y[at, :]) + b[...][None])
             ends = [last[j, at] for j in range(a)]
             delta = sum(end[:, None] * w[j, :][None] for j, end in enumerate(ends)) * slope
-            found = []
+            deltas, found = [delta] if plain else [], []
             for j in range(k):
                 weight = weights[j, at]
                 weighted = delta * weight[:, None]
-                out[j][at, :] = narrow(weighted, y.dtype)
+                deltas.append(weighted)
                 found += [weighted, *(act * (weight * end)[:, None] for end in ends)]
+            for target, x in zip(written, deltas, strict=True):
+                target[at, :] = narrow(x, y.dtype)
             return [x + y for x, y in zip(sums, found, strict=True)]
 
         start = [jnp.zeros((rows, columns), float32)] * (k * (1 + a))
         for j, total in enumerate(jax.lax.fori_loop(0, span // rows, some, start)):
-            out[k][0, j, :] = jnp.sum(total, 0)
+            partial[0, j, :] = jnp.sum(total, 0)
 
     block, each = _block((span, columns), "ij"), lambda count: _block((count, span), "_i")
     partial = ShapeDtypeStruct((n // span, k * (1 + a), h), float32)
@@ -138,8 +150,8 @@ def tops(
         kernel,
         (h // columns, n // span),
         [block, _block((columns,), "j"), _block((a, columns), "_j"), each(a), each(k)],
-        [block] * k + [_block((1, k * (1 + a), columns), "i_j")],
-        [_like((n, h), y)] * k + [partial],
+        [block] * (k + plain) + [_block((1, k * (1 + a), columns), "i_j")],
+        [_like((n, h), y)] * (k + plain) + [partial],
         warps,
     )
     *deltas, sums = call(y, b, w.T, last.T, weights)
@@ -148,7 +160,7 @@ def tops(
 
 
 def delta(activation: Activation, y: Array, b: Array, w: Array, last: Array) -> Array:
-    """As `tops`, unweighted and without the sums: [N, H]."""
+    """As the plain one of `tops`, without the others and the sums: [N, H]."""
     (n, h), a = y.shape, w.shape[1]
     rows, columns, warps = DELTA
     columns = min(columns, h)

@@ -101,9 +101,12 @@ def weighted_gradients(
     return list(zip(*layers, strict=True))
 
 
-def weighted_squares(ppo: PPO, net: Net, inputs: tuple[Array, ...], found: tuple[Array, ...], weights: Array) -> Array:
-    """[K], the squared norms of `weighted_gradients`."""
-    return jnp.stack([squares(grads) for grads in weighted_gradients(ppo, net, inputs, found, weights)])
+def weighted_squares(
+    ppo: PPO, net: Net, inputs: tuple[Array, ...], last: Array, weights: Array
+) -> tuple[Array, tuple[Array, ...]]:
+    """[K], the squared norms of `weighted_gradients`; and what `deltas` gives."""
+    found = deltas(ppo, net, inputs, last)
+    return jnp.stack([squares(grads) for grads in weighted_gradients(ppo, net, inputs, found, weights)]), found
 
 
 def squares(tree: Any) -> Array:

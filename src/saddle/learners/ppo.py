@@ -5,9 +5,8 @@ and back once, and each surrogate (reward, each cost, clipped) only weighs the s
 """
 
 import functools
-from collections.abc import Callable
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -118,50 +117,48 @@ def _actor_gradient(
     ppo: PPO, learner: Learner, view: Net, samples: Samples, weight: Array, lam: Array
 ) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
     """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped surrogates' gradients."""
-    actor = learner.actor
+    actor, how = learner.actor, nets(ppo)
     scores = _scores(ppo, actor, view, samples)
     ratio = jnp.exp(scores.log_prob - samples.log_prob)
-    norms = _surrogate_norms(ppo, scores, weight * ratio, samples.advantage)
+    norms, found = _surrogate_norms(ppo, view, scores, weight * ratio, samples.advantage)
     beta = scale.refresh(ppo, learner.beta, *norms) if ppo.rsi else jnp.ones_like(learner.beta)
     advantage = scale.combine(samples.advantage[:, 0], samples.advantage[:, 1:], lam, beta)
     clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
     loss = -jnp.sum(weight * jnp.minimum(ratio * advantage, clipped)) - ppo.entropy * networks.entropy(actor.log_std)
     free = jnp.where(advantage > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
-    grads = scores.weighted(-weight * ratio * advantage * free)
-    grads = grads._replace(log_std=grads.log_std - ppo.entropy / actor.log_std.size)
-    return grads, beta, loss, norms
+    pull = -weight * ratio * advantage * free
+    (net,) = how.weighted_gradients(ppo, view, scores.trace, found, pull[None])
+    return Actor(net, pull @ scores.spread - ppo.entropy / actor.log_std.size), beta, loss, norms
 
 
 class _Scores(NamedTuple):
-    """grad log pi of every sample."""
+    """What grad log pi of every sample is made of."""
 
     log_prob: Array  # [N], log pi
-    weighted: Callable[[Array], Actor]  # weights [N] -> the weighted sum
-    norms: Callable[[Array], Array]  # weights [K, N] -> the norms [K] of K weighted sums
+    trace: Any  # of the network's way forward
+    last: Array  # [N, action_dim], d log pi / d mean
+    spread: Array  # [N, action_dim], d log pi / d log_std
 
 
 def _scores(ppo: PPO, actor: Actor, view: Net, samples: Samples) -> _Scores:
-    how = nets(ppo)
-    mean, trace = how.forward(ppo, view, samples.obs)
+    mean, trace = nets(ppo).forward(ppo, view, samples.obs)
     inverse = jnp.exp(-actor.log_std)
     scaled = (samples.action - mean) * inverse
-    found = how.deltas(ppo, view, trace, scaled * inverse)
-    spread = scaled**2 - 1
-
-    def weighted(weight: Array) -> Actor:
-        (net,) = how.weighted_gradients(ppo, view, trace, found, weight[None])
-        return Actor(net, weight @ spread)
-
-    def norms(weights: Array) -> Array:
-        net = how.weighted_squares(ppo, view, trace, found, weights)
-        return jnp.sqrt(net + jnp.sum((weights @ spread) ** 2, 1))
-
-    return _Scores(networks.log_prob(actor, mean, samples.action), weighted, norms)
+    return _Scores(networks.log_prob(actor, mean, samples.action), trace, scaled * inverse, scaled**2 - 1)
 
 
-def _surrogate_norms(ppo: PPO, scores: _Scores, weight: Array, advantage: Array) -> tuple[Array, Array]:
-    """Norms of the gradients of mean(ratio * A), for the reward [] and the costs [m]; NaN where nobody needs them."""
+def _surrogate_norms(
+    ppo: PPO, view: Net, scores: _Scores, weight: Array, advantage: Array
+) -> tuple[tuple[Array, Array], Any]:
+    """Norms of the gradients of mean(ratio * A), for the reward [] and the costs [m]; NaN where nobody needs them.
+
+    And the samples' own gradients, not yet weighted.
+    """
+    how = nets(ppo)
     if not ppo.rsi:
-        return jnp.full((), jnp.nan), jnp.full(advantage.shape[1] - 1, jnp.nan)
-    norms = scores.norms(weight * advantage.T)
-    return norms[0], norms[1:]
+        none = jnp.full((), jnp.nan), jnp.full(advantage.shape[1] - 1, jnp.nan)
+        return none, how.deltas(ppo, view, scores.trace, scores.last)
+    weights = weight * advantage.T
+    net, found = how.weighted_squares(ppo, view, scores.trace, scores.last, weights)
+    norms = jnp.sqrt(net + jnp.sum((weights @ scores.spread) ** 2, 1))
+    return (norms[0], norms[1:]), found

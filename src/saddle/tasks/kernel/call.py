@@ -1,4 +1,8 @@
-"""A rare branch as one kernel: threads first for the worlds that take it, then for those that keep their default."""
+"""A rare branch as one kernel: a thread copies the defaults of a world that keeps them; some also compute a world.
+
+A world in contact is a long chain of instructions, and worlds in one warp wait for each other wherever they part ways.
+So few worlds are spread over some warps; over many, they would wait for their instructions and memory instead.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -16,7 +20,8 @@ from saddle.tasks.kernel.rules import is_known, objects
 from saddle.tasks.kernel.scalars import Scope
 
 TARGET = "__gpu$xla.gpu.ptx"  # XLA's custom call for a kernel given as PTX
-BLOCK = 32  # threads: one warp, so that worlds wait for as few others as possible
+BLOCK = 32  # threads: one warp
+WARPS = 256  # over which worlds are spread: two for each processor of a large GPU
 
 
 def fits(x: Any, default: Any) -> bool:
@@ -48,13 +53,14 @@ def patch(rare: Callable[[Any], Any], pred: Array, x: Any, default: Any) -> Any:
 
 
 def order(pred: Array) -> tuple[Array, Array]:
-    """All worlds [N] int32, those where pred holds first; and [n, how many those are]."""
+    """All worlds [N] int32, those where pred holds first; and [n, how many those are, how many of them to a warp]."""
     n = pred.shape[0]
     before = jnp.cumsum(pred, dtype=jnp.int32)
     every = jnp.arange(n, dtype=jnp.int32)
     place = jnp.where(pred, before - 1, before[-1] + every - before)
     worlds = jnp.zeros(n, jnp.int32).at[place].set(every, unique_indices=True)
-    return worlds, jnp.stack([jnp.int32(n), before[-1]])
+    lanes = jnp.clip(-(-before[-1] // min(WARPS, -(-n // BLOCK))), 1, BLOCK)
+    return worlds, jnp.stack([jnp.int32(n), before[-1], lanes])
 
 
 @cache
@@ -64,17 +70,19 @@ def program_text(branch: Branch) -> tuple[str, str]:
     name = branch.name
     program = Program()
     pointers = _Pointers(program)
-    thread, world, count = _prologue(program, pointers)
-    sources = [pointers.take(world, v.size) for v in avals]
-    defaults = [pointers.take(world, size) for size, _ in types]
-    targets = [pointers.take(world, size) for size, _ in types]
-    compute = program.label()
-    program.branch(compute, program.emit("lt", [thread, count], bool, {}))
-    for source, target, (size, dtype) in zip(defaults, targets, types, strict=True):
-        for k in range(size):
-            target.write(k, source.read(k, dtype))
-    program.line("ret")
-    program.place(compute)
+    start = _Start(program, pointers)
+    arrays = [v.size for v in avals] + [size for size, _ in types] * 2
+    bases = [pointers.next() for _ in arrays]
+    rows = lambda world: [_row(program, base, world, size) for base, size in zip(bases, arrays, strict=True)]
+    k = len(avals)
+    start.copies()
+    copied = rows(start.world())
+    for source, target, (size, dtype) in zip(copied[k : k + len(types)], copied[k + len(types) :], types, strict=True):
+        for number in range(size):
+            target.write(number, source.read(number, dtype))
+    start.computes()
+    here = rows(start.world())
+    sources, targets = here[:k], here[k + len(types) :]
     args = [objects([s.read(k, v.dtype) for k in range(v.size)], v.shape) for s, v in zip(sources, avals, strict=True)]
     scope = Scope(program)
     for target, values in zip(targets, scope.run(jaxpr, args), strict=True):
@@ -97,12 +105,13 @@ class _Pointers:
         self.program.line(f"ld.param.u64 {out.name}, [{self.names[-1]}]")
         return out
 
-    def take(self, world: Register, size: int) -> "_Row":
-        """The next array [N, size], at this thread's world."""
-        far, row = self.program.register(np.int64), self.program.register(np.int64)
-        self.program.line(f"mul.wide.s32 {far.name}, {world.name}, {4 * size}")
-        self.program.line(f"add.u64 {row.name}, {self.next().name}, {far.name}")
-        return _Row(self.program, row)
+
+def _row(program: Program, base: Register, world: Register, size: int) -> "_Row":
+    """An array [N, size] at a world."""
+    far, row = program.register(np.int64), program.register(np.int64)
+    program.line(f"mul.wide.s32 {far.name}, {world.name}, {4 * size}")
+    program.line(f"add.u64 {row.name}, {base.name}, {far.name}")
+    return _Row(program, row)
 
 
 class _Row:
@@ -125,20 +134,42 @@ class _Row:
         self.program.line(f"st.global.{TYPES[x.dtype.name][0]} [{self.start.name}+{4 * k}], {x.name}")
 
 
-def _prologue(program: Program, pointers: _Pointers) -> tuple[Register, Register, Register]:
-    """Which thread this is, its world, and how many worlds to compute; threads past the last world end here."""
-    thread, block, world, count, n = (program.register(np.int32) for _ in range(5))
-    program.line(f"mov.u32 {thread.name}, %tid.x")
-    program.line(f"mov.u32 {block.name}, %ctaid.x")
-    program.line(f"mad.lo.s32 {thread.name}, {block.name}, {BLOCK}, {thread.name}")
-    worlds, sizes, at = pointers.next(), pointers.next(), program.register(np.int64)
-    program.line(f"ld.global.s32 {n.name}, [{sizes.name}]")
-    program.line(f"ld.global.s32 {count.name}, [{sizes.name}+4]")
-    here = program.label()
-    program.branch(here, program.emit("lt", [thread, n], bool, {}))
-    program.line("ret")
-    program.place(here)
-    program.line(f"mul.wide.s32 {at.name}, {thread.name}, 4")
-    program.line(f"add.u64 {at.name}, {worlds.name}, {at.name}")
-    program.line(f"ld.global.s32 {world.name}, [{at.name}]")
-    return thread, world, count
+class _Start:
+    """Which worlds a thread has: one to copy if it comes after those to compute, one to compute if its lane does."""
+
+    def __init__(self, program: Program, pointers: _Pointers) -> None:
+        self.program = program
+        self.lane, self.block, self.place = (program.register(np.int32) for _ in range(3))
+        program.line(f"mov.u32 {self.lane.name}, %tid.x")
+        program.line(f"mov.u32 {self.block.name}, %ctaid.x")
+        self.worlds, sizes = pointers.next(), pointers.next()
+        self.n, self.count, self.lanes = (self._load(sizes, 4 * i) for i in range(3))
+
+    def copies(self) -> None:
+        """Where there is no default to copy, go on to `computes`."""
+        program, self.compute = self.program, self.program.label()
+        program.line(f"mad.lo.s32 {self.place.name}, {self.block.name}, {BLOCK}, {self.lane.name}")
+        program.branch(self.compute, program.emit("lt", [self.place, self.count], bool, {}))
+        program.branch(self.compute, program.emit("ge", [self.place, self.n], bool, {}))
+
+    def computes(self) -> None:
+        """Where there is no world to compute, end."""
+        program, there = self.program, self.program.label()
+        program.place(self.compute)
+        program.line(f"mad.lo.s32 {self.place.name}, {self.block.name}, {self.lanes.name}, {self.lane.name}")
+        mine = [self.lane, self.lanes], [self.place, self.count]
+        program.branch(there, program.emit("and", [program.emit("lt", x, bool, {}) for x in mine], bool, {}))
+        program.line("ret")
+        program.place(there)
+
+    def world(self) -> Register:
+        """The one at this place."""
+        at = self.program.register(np.int64)
+        self.program.line(f"mul.wide.s32 {at.name}, {self.place.name}, 4")
+        self.program.line(f"add.u64 {at.name}, {self.worlds.name}, {at.name}")
+        return self._load(at, 0)
+
+    def _load(self, at: Register, offset: int) -> Register:
+        out = self.program.register(np.int32)
+        self.program.line(f"ld.global.s32 {out.name}, [{at.name}+{offset}]")
+        return out

@@ -36,6 +36,7 @@ ORBIT = 0.35  # m, radius of the gremlins' path
 FLAT_REACH = 0.1415  # m, of a level gremlin in the plane
 REACH = 0.1733  # m, of a gremlin however it is turned
 KICK = 0.25  # m, more than a robot throws a gremlin (8 mg) within a step: 10 m/s were seen
+AWAY = 100.0  # m, where no gremlin touches a robot
 GREMLIN_RISE = 0.1  # m, of the gremlins' target above their start
 
 
@@ -64,20 +65,26 @@ def button_step(
     """
     moved, acceleration = _free(agent, action)
     flown = _glide(gremlins, anchors, time)
-    no = jnp.zeros((), bool)
+    far = body.DT * _speed(gremlins) + _gap(flown, gremlins)
+    busy = _busy(agent, buttons, anchors, gremlins, flown, far)
+    meets = _nearest(busy, _gap(agent, gremlins) - far - _travel(agent[3:5]) - body.REACH - REACH - KICK)
+    joined = jnp.any(meets)
     at_button = jnp.any(_gap(agent[:2], buttons) < body.REACH + BUTTON_RADIUS + _travel(agent[3:5]))
-    far = _travel(gremlins[:, 7:10]) - SLACK + _lag(gremlins, anchors, time)
-    busy = _busy(agent, buttons, anchors, gremlins, far)
-    alone = (jnp.sum(busy) == 1) & _clear(busy, gremlins, far)
-    tangled = jnp.any(busy) & ~alone
     free = (moved, acceleration, jnp.zeros(4, bool))
-    static = patch_rare(_button_contacts, at_button & ~jnp.any(busy), (agent, buttons, action), free, kernel=True)
-    mine = jnp.arange(4) == jnp.argmax(busy)
-    pick = lambda rows: jnp.sum(jnp.where(mine[:, None], rows, 0), axis=0)
-    x = (agent, buttons, pick(anchors), pick(gremlins), time, action)
-    default = (*static[:2], pick(flown), static[2], no)
-    agent_1, acceleration, gremlin, pressed, touched = patch_rare(_gremlin_contact, alone, x, default, kernel=True)
-    default = (agent_1, acceleration, jnp.where(mine[:, None], gremlin, flown), pressed, touched)
+    static = patch_rare(_button_contacts, at_button & ~joined, (agent, buttons, action), free, kernel=True)
+
+    def alone(busy: Array, meets: Array, anchor: Array, gremlin: Array, flown: Array) -> tuple[Array, ...]:
+        here = agent.at[0].add(jnp.where(meets, 0, AWAY))
+        default = (*static[:2], flown, static[2], jnp.zeros((), bool))
+        return patch_rare(_gremlin_contact, busy, (here, buttons, anchor, gremlin, time, action), default, kernel=True)
+
+    agents, accelerations, after, presses, touches = jax.vmap(alone)(busy, meets, anchors, gremlins, flown)
+    of_met = lambda each, else_: jnp.where(joined, jnp.sum(jnp.where(meets[:, None], each, 0), axis=0), else_)
+    robot = [of_met(each, else_) for each, else_ in zip((agents, accelerations, presses), static, strict=True)]
+    default = (robot[0], robot[1], after, robot[2].astype(bool), jnp.any(touches))
+    tangled = _tangled(
+        agent, gremlins, busy, meets, jnp.where(busy, REACH + _strayed(gremlins, after), FLAT_REACH + far)
+    )
     return patch_rare(
         _gremlin_contacts, tangled, (agent, buttons, anchors, gremlins, time, action), default, kernel=True
     )
@@ -91,6 +98,11 @@ def _free(agent: Array, action: Array) -> tuple[Array, Array]:
 def _gap(a: Array, b: Array) -> Array:
     """Distance in the plane; the last axis holds x and y."""
     return jnp.hypot(a[..., 0] - b[..., 0], a[..., 1] - b[..., 1])
+
+
+def _speed(bodies: Array) -> Array:
+    """[4] m/s in the plane."""
+    return jnp.hypot(bodies[:, 7], bodies[:, 8])
 
 
 def _travel(velocity: Array) -> Array:
@@ -114,31 +126,46 @@ def _awake(free: Array, height: float) -> Array:
     return moving | (jnp.abs(free[2] - height) > HEIGHT_SLACK) | (jnp.max(jnp.abs(free[4:6])) > QUIET)
 
 
-def _lag(gremlins: Array, anchors: Array, time: Array) -> Array:
-    """[4] How far each gremlin is from where it is pulled to, m; within the step it may get there."""
-    target = _target(anchors[:, 0], anchors[:, 1], time)
-    return jnp.hypot(gremlins[:, 0] - target.x, gremlins[:, 1] - target.y)
-
-
-def _busy(agent: Array, buttons: Array, anchors: Array, gremlins: Array, far: Array) -> Array:
+def _busy(agent: Array, buttons: Array, anchors: Array, gremlins: Array, flown: Array, far: Array) -> Array:
     """[4] Whether a gremlin may touch something, or is not flying level as it does when left alone.
 
-    far [4]: how far each may get within the step, m.
+    flown [4, 13]: where they get when left alone; far [4]: how far from its place each gets in the plane then, m.
     """
     half = 0.5 * anchors[:, 2]
     tilt = jnp.abs(gremlins[:, 3] * jnp.sin(half) - gremlins[:, 6] * jnp.cos(half))
     turned = (jnp.max(jnp.abs(gremlins[:, 10:]), axis=1) > QUIET) | (jnp.max(jnp.abs(gremlins[:, 4:6]), axis=1) > QUIET)
-    low = gremlins[:, 2] - scenes.SMALL_HALF[2] < _travel(gremlins[:, 7:10])
+    lowest = jnp.minimum(gremlins[:, 2] + body.DT * jnp.minimum(gremlins[:, 9], 0), flown[:, 2])
     at_button = _gap(gremlins[:, None], buttons) < FLAT_REACH + BUTTON_RADIUS + far[:, None]
-    at_other = _apart(gremlins) < 2 * FLAT_REACH + far[:, None] + far[None]
+    at_other = _apart(gremlins) < 2 * FLAT_REACH + _drift(gremlins, flown)
     met = jnp.any(at_button, axis=1) | jnp.any(at_other, axis=1) | _near(agent, gremlins, SMALL_WIDTH, far)
-    return turned | (tilt > QUIET) | low | met
+    return turned | (tilt > QUIET) | (lowest < scenes.SMALL_HALF[2]) | met
 
 
-def _clear(busy: Array, gremlins: Array, far: Array) -> Array:
-    """Whether no busy gremlin can reach another gremlin, however it is kicked and turned in the step."""
-    thrown = far[:, None] + REACH + KICK
-    return jnp.all(~busy | jnp.all(_apart(gremlins) > thrown + FLAT_REACH + far, axis=1))
+def _drift(gremlins: Array, flown: Array) -> Array:
+    """[4, 4] How far two gremlins that are left alone move against each other in the plane, m: mostly in parallel."""
+    ahead, way = gremlins[:, 7:9], flown[:, :2] - gremlins[:, :2]
+    return body.DT * _gap(ahead[:, None], ahead[None]) + _gap(way[:, None], way[None]) + SLACK
+
+
+def _nearest(busy: Array, gap: Array) -> Array:
+    """[4] The busy gremlin that is nearest to the robot, if the gap to it is below 0."""
+    gap = jnp.where(busy, gap, jnp.inf)
+    return (jnp.arange(4) == jnp.argmin(gap)) & (gap < 0)
+
+
+def _strayed(before: Array, after: Array) -> Array:
+    """[4] How far from its place each gremlin was at any time of the step, m: at its end, or a little farther."""
+    return _gap(after, before) + body.DT * jnp.maximum(_speed(before), _speed(after))
+
+
+def _tangled(agent: Array, gremlins: Array, busy: Array, meets: Array, reach: Array) -> Array:
+    """[] Whether a busy gremlin, each of which was moved on its own, may have met another, or the robot if not `meets`.
+
+    reach [4]: how far from its place any part of a gremlin was in the step, m.
+    """
+    at_other = busy[:, None] & (_apart(gremlins) < reach[:, None] + reach[None])
+    at_robot = busy & ~meets & (_gap(agent, gremlins) < body.REACH + _travel(agent[3:5]) + reach)
+    return jnp.any(at_other) | jnp.any(at_robot)
 
 
 def _apart(gremlins: Array) -> Array:
