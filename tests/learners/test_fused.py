@@ -42,7 +42,7 @@ def test_kernels_do_what_the_plain_networks_do(precision, outputs, samples, acti
             judged = module.regression(ppo, net, x, last[:, 0], jnp.abs(weights[0])) if outputs == 1 else ()
             again = module.deltas(ppo, net, trace, last)
             grads = [module.weighted_gradients(ppo, net, trace, f, weights) for f in (found, again)]
-            return out, grads, squares, judged
+            return out, module.output(ppo, net, x), grads, squares, judged
 
         return jax.jit(jax.vmap(member))(nets, x, last, weights)
 
@@ -148,5 +148,10 @@ def test_a_minibatch_can_be_written_for_a_gpu(precision):
         run = jax.vmap(functools.partial(one.minibatch, ppo))
         return run(learner, seen, samples, zeros(n), zeros(1), jnp.full(members, 3e-4))
 
+    def judge():
+        net = networks.init_net(jax.random.key(0), (obs, *ppo.hidden, act))
+        return one.outputs(ppo, net, jnp.zeros((n, obs)))
+
+    assert "__gpu$xla.gpu.triton" in jax.jit(judge).trace().lower(lowering_platforms=("cuda",)).as_text()
     text = jax.jit(step).trace().lower(lowering_platforms=("cuda",)).as_text()
     assert text.count("__gpu$xla.gpu.triton") >= 10

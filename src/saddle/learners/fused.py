@@ -65,15 +65,26 @@ def forward(ppo: PPO, net: Net, x: Array) -> tuple[Array, Trace]:
     return kernels.outputs(ACTIVATIONS[ppo.activation], trace.second, b2, w3)[: x.shape[0]] + b3, trace
 
 
+def output(ppo: PPO, net: Net, x: Array) -> Array:
+    """x [N, in] -> output [N, out], for those who need no way back."""
+    _, (w2, b2), (w3, b3) = net
+    _, first = _first(ppo, net, x)
+    return kernels.judge(ACTIVATIONS[ppo.activation], first, w2.astype(first.dtype), b2, w3)[: x.shape[0]] + b3
+
+
 def _hidden(ppo: PPO, net: Net, x: Array) -> Trace:
-    (w1, b1), (w2, _), _ = net
-    half, n, width = HALF[ppo.precision], x.shape[0], _width(x.shape[1])
+    wide, first = _first(ppo, net, x)
+    return Trace(wide, first, dot_16(first, net[1][0].astype(first.dtype), FORWARD, first.dtype))
+
+
+def _first(ppo: PPO, net: Net, x: Array) -> tuple[Array, Array]:
+    """What the networks are fed, 16 bits wide [N, P], and what leaves the first layer [N, H1]."""
+    (w1, b1), half, n, width = net[0], HALF[ppo.precision], x.shape[0], _width(x.shape[1])
     ones = jnp.ones((n, 1), x.dtype)
     wide = jnp.pad(jnp.concatenate([x, ones], 1), ((0, -n % ROWS), (0, width - x.shape[1] - 1)))
     wide = kernels.narrow(wide, half)
     w1 = jnp.pad(w1, ((0, width - w1.shape[0]), (0, 0))).astype(half)
-    first = kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1)
-    return Trace(wide, first, dot_16(first, w2.astype(half), FORWARD, half))
+    return wide, kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1)
 
 
 def regression(ppo: PPO, net: Net, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:

@@ -22,6 +22,7 @@ from saddle.learners.activations import Activation
 # Hopper GPU with layers of 512 and 1024 samples.
 FIRST = (64, 64, 256, 4)
 OUTPUTS = (8, 2)
+JUDGE = (128, 256, 64, 8)
 REGRESSION = (1, 32, 1)
 TOPS_ONE, TOPS_MORE = (8, 128, 256, 2), (16, 128, 256, 8)
 DELTA = (64, 64, 4)
@@ -65,6 +66,31 @@ def outputs(activation: Activation, y: Array, b: Array, w: Array) -> Array:
     blocks = [_block((rows, h), "i_"), _block((h,), "_"), _block((a, h), "__")]
     out = ShapeDtypeStruct((a, n), float32)
     return _call(kernel, (1, n // rows), blocks, _block((a, rows), "_i"), out, warps)(y, b, w.T).T
+
+
+def judge(activation: Activation, x: Array, w: Array, b: Array, last: Array) -> Array:
+    """The last two layers without the last bias, nothing kept between them: activate(x @ w + b) @ last.
+
+    x [N, G], w [G, H], b [H], last [H, A] -> [N, A].
+    """
+    (n, g), (h, a) = x.shape, last.shape
+    rows, columns, depth, warps = JUDGE
+    columns = min(columns, h)
+
+    def kernel(x: Any, w: Any, b: Any, last: Any, out: Any) -> None:
+        def some(i: Array, total: Array) -> Array:
+            at = pl.ds(i * depth, depth)
+            return total + triton.dot(x[:, at], w[at, :])
+
+        y = jax.lax.fori_loop(0, g // depth, some, jnp.zeros((rows, columns), float32))
+        act = activation.value(y + b[...][None])
+        for k in range(a):
+            out[0, k, :] = jnp.sum(act * last[k, :][None], 1)
+
+    blocks = [_block((rows, g), "i_"), _block((g, columns), "_j"), _block((columns,), "j"), _block((a, columns), "_j")]
+    out = ShapeDtypeStruct((h // columns, a, n), float32)
+    grid = (h // columns, n // rows)
+    return _call(kernel, grid, blocks, _block((1, a, rows), "j_i"), out, warps)(x, w, b, last.T).sum(0).T
 
 
 def regression(

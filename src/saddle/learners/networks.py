@@ -49,7 +49,7 @@ def init_critic(key: Array, ppo: PPO, obs_dim: int) -> Net:
 
 def mean(ppo: PPO, actor: Actor, x: Array) -> Array:
     """The policy's mean. x [..., obs_dim] -> [..., action_dim]."""
-    return forward(ppo, actor.net, x)[0]
+    return output(ppo, actor.net, x)
 
 
 def rounded(ppo: PPO, net: Net) -> Net:
@@ -65,6 +65,11 @@ def forward(ppo: PPO, net: Net, x: Array) -> tuple[Array, tuple[Array, ...]]:
         inputs.append(activate(y.astype(jnp.float32) + b).astype(y.dtype))
     w, b = net[-1]
     return _dot(inputs[-1], w, FORWARD, ppo.precision) + b, tuple(inputs)
+
+
+def output(ppo: PPO, net: Net, x: Array) -> Array:
+    """x [N, in] -> output [N, out], for those who need no way back."""
+    return forward(ppo, net, x)[0]
 
 
 def deltas(ppo: PPO, net: Net, inputs: tuple[Array, ...], last: Array) -> tuple[Array, ...]:

@@ -65,7 +65,7 @@ def outputs(ppo: PPO, net: Net, x: Array) -> Array:
     count, inputs = x.shape
     block = min(count, BLOCK)
     blocks = jnp.pad(x, ((0, -count % block), (0, 0))).reshape(-1, block, inputs)
-    return jax.lax.map(lambda x: nets(ppo).forward(ppo, net, x)[0], blocks).reshape(blocks.size // inputs, -1)[:count]
+    return jax.lax.map(lambda x: nets(ppo).output(ppo, net, x), blocks).reshape(blocks.size // inputs, -1)[:count]
 
 
 def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, m: int) -> Learner:
