@@ -8,6 +8,7 @@ import pytest
 
 from saddle.analysis import Options, analyze
 from saddle.analysis.agreement import compare_with_published
+from saddle.analysis.margin import rule_margin
 from saddle.analysis.published import table
 from saddle.analysis.simulate import BEND, LINE, STEPS, TRUTHS, Truth, simulate
 
@@ -80,6 +81,12 @@ def test_the_margin_gives_the_wanted_share(findings):
     costs = margin.training_limit.value * np.exp(sigma * noise - sigma**2 / 2)
     assert np.mean(costs <= part.limits[1].limit) == pytest.approx(0.9, abs=0.06)
     assert margin.margin.value == pytest.approx(part.limits[1].limit - margin.training_limit.value)
+
+
+@pytest.mark.parametrize(("costs", "why"), [([40, 41, 42], "far above"), ([1, 9, 60], "scatter")])
+def test_a_margin_that_cannot_be_had_says_why(costs, why):
+    training, reason = rule_margin(np.array(costs, float), 20.0, Options())
+    assert training.value is None and why in reason
 
 
 def test_shares_of_violating_seeds_are_counted(findings, study):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import saddle
+from saddle import console
 from saddle.analysis.simulate import LINE, Truth, simulate
 from saddle.cli import main
 
@@ -34,6 +35,13 @@ def test_analyze_prints_words(opened, capsys):
     assert main(["analyze", "a-study", "--limit", "1"]) == 0
     out = capsys.readouterr().out
     assert "SafetyPointGoal1-v0" in out and "not reachable" in out and "recommended limit" in out
+
+
+def test_a_sentence_stays_on_one_line_of_a_file(opened, capsys, monkeypatch):
+    monkeypatch.setattr(console, "WIDTH_OF_A_FILE", 60)
+    assert main(["analyze", "a-study"]) == 0
+    regimes = [line for line in capsys.readouterr().out.splitlines() if "a unit of cost buys" in line]
+    assert regimes and all("; normalised slope " in line for line in regimes)
 
 
 def test_a_limit_below_zero_is_refused(opened, capsys):

@@ -111,6 +111,8 @@ def rule_margin(costs: np.ndarray, limit: float, options: Options) -> tuple[Esti
     k = nctdtrit(n - 1, z * np.sqrt(n), tails) / np.sqrt(n) if sd > 0 else np.zeros(2)
     value, hi, lo = limit - (excess.mean() + np.array([z, *k]) * sd)
     if value < 0:
-        return Estimate(None), "the seeds scatter so widely that no limit of 0 or more reaches the share"
+        far = f"the runs end so far above the limit, by {excess.mean():.3g} on average,"
+        why = far if excess.mean() > limit else "the seeds scatter so widely"
+        return Estimate(None), f"{why} that no limit of 0 or more reaches the share"
     reason = f"{options.satisfied_share:.0%} of seeds end within {limit - value:+.3g} of the limit they train at"
     return estimate(min(value, limit), max(min(lo, limit), 0.0), min(hi, limit)), reason

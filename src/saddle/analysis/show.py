@@ -1,5 +1,7 @@
 """Findings in a terminal: `saddle analyze` and `saddle compare-paper`."""
 
+from functools import partial
+
 from rich.markup import escape
 from rich.table import Table
 
@@ -11,20 +13,21 @@ from saddle.console import console
 def show(findings: Findings) -> None:
     """Print what was found, task by task."""
     out = console()
+    say = partial(out.print, soft_wrap=not out.is_terminal)  # a sentence stays on one line of a file
     runs = findings.runs
-    out.print(f"{runs.used} of {runs.total} runs count.")
+    say(f"{runs.used} of {runs.total} runs count.")
     for note in findings.notes:
-        out.print(f"[yellow]note[/] {escape(note)}")
+        say(f"[yellow]note[/] {escape(note)}")
     for part in findings.tasks:
-        out.print(f"\n[bold]{escape(part.task)}[/] · {escape(part.algorithm)}")
+        say(f"\n[bold]{escape(part.task)}[/] · {escape(part.algorithm)}")
         for note in part.notes:
-            out.print(f"[yellow]note[/] {escape(note)}")
+            say(f"[yellow]note[/] {escape(note)}")
         for line in _sweep_lines(part):
-            out.print(escape(line))
+            say(escape(line))
         if part.limits:
             out.print(_limits(part))
             for finding in part.limits:
-                out.print(f"  {finding.limit:g}: {escape(finding.reason)}")
+                say(f"  {finding.limit:g}: {escape(finding.reason)}")
         if part.comparison:
             out.print(_cells(part.comparison))
 
