@@ -1,6 +1,7 @@
 """The results that ship: whole, made by the study files beside them, and quoted correctly."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,27 @@ from saddle.study.toml import read_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
-STUDIES = ("circle1", "precision-tf32")
+TASKS = {
+    "circle1": "SafetyPointCircle1-v0",
+    "goal1": "SafetyPointGoal1-v0",
+    "halfcheetah": "SafetyHalfCheetahVelocity-v1",
+}
 POLICIES = sorted(path.name for path in (RESULTS / "policies").iterdir())
+ROWS = ("lambda", "return", "cost")
+RULES = {"fixed": "fixed lambda*", "ga": "gradient ascent", "pid": "PID"}
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.fixture(scope="module")
+def text():
+    return (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+
+
+def answer(capsys, *argv):
+    assert main([*argv, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", TASKS)
 def test_every_run_is_there_to_its_last_epoch(name):
     study = open_study(RESULTS / name)
     plan = plan_of(study)
@@ -26,19 +43,35 @@ def test_every_run_is_there_to_its_last_epoch(name):
     assert study.metrics.height == study.runs.height * plan.epochs
 
 
-def test_the_published_table_beside_ours_is_quoted_correctly(capsys):
-    assert main(["compare-paper", str(RESULTS / "circle1"), "--json"]) == 0
-    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    cells = json.loads(capsys.readouterr().out)["cells"]
+@pytest.mark.parametrize("name", ["circle1", "goal1"])
+def test_the_published_table_beside_ours_is_quoted_correctly(name, capsys, text):
+    cells = answer(capsys, "compare-paper", str(RESULTS / name))["cells"]
     assert len(cells) == 6
     for cell in cells:
+        row = [f"{cell['limit']:g}", RULES[cell["rule"]]]
         for key in ("return", "cost"):
-            assert f"| {cell[key]:.2f} ± {cell[f'{key}_sd']:.2f} |" in text
+            row += [f"{cell[start + key]:.2f} ± {cell[f'{start}{key}_sd']:.2f}" for start in ("", "published_")]
+            row += [f"{cell[f'{key}_z']:+.1f}"]
+        assert f"| {' | '.join(row)} |" in text
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_sweep_is_quoted_correctly(name, capsys, text):
+    (found,) = answer(capsys, "analyze", str(RESULTS / name))["tasks"]
+    groups = {f"{group['lambda']:.3g}": group for group in found["groups"]}
+    section = text.split(f"## {TASKS[name]}\n")[1].split("\n## ")[0]
+    header, returns, costs = (re.search(rf"^\| {row} \| (.+) \|$", section, re.MULTILINE) for row in ROWS)
+    assert header and returns and costs
+    quoted = [groups[value] for value in header[1].split(" | ")]
+    digits = 0 if name == "halfcheetah" else 1
+    for row, key, places in ((returns, "return", digits), (costs, "cost", 1)):
+        figures = [f"{group[key]['value']:.{places}f} ± {group[f'{key}_sd']:.{places}f}" for group in quoted]
+        assert row[1].split(" | ") == figures
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_policies_are_small_and_whole(name):
+def test_policies_are_small_and_whole(name, text):
     folder = RESULTS / "policies" / name
     assert sum(file.stat().st_size for file in folder.iterdir()) < 3 * 2**20
-    assert policies.gaussian(folder).task == "SafetyPointCircle1-v0"
-    assert f"`{name}`" in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert policies.gaussian(folder).task == TASKS[name.split("-")[0]]
+    assert f"`{name}`" in text
