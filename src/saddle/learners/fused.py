@@ -2,9 +2,14 @@
 
 The same functions as `networks` has, to the rounding of 16 bits. Both precisions that it serves hold arrays of samples
 and the factors of products in 16 bits: bf16 as bfloat16, tf32 as float16, which has TF32's ten bits of mantissa.
+
+float16 holds numbers between 6e-5 and 65504 with all its bits, and nothing below 6e-8. A critic of a cost that stays
+away for long has weights far below: its L2 penalty draws them to 0. So arrays are kept times a power of two, their
+unit, which brings them there; multiplying with it and dividing by it is exact.
 """
 
-import functools
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -19,6 +24,7 @@ from saddle.learners.networks import BACK, FORWARD, SUM, Net, dot_16, squares
 ROWS = 256  # samples are filled up to a multiple of it
 AT_ONCE = 128  # columns of inputs that a kernel holds
 HEADROOM = 64.0  # times the largest target; errors may be larger, and most are smaller
+MARGIN = 32.0  # by which weights are kept smaller, for sums of products with them
 SMALL_TARGET = 1e-2  # an error beside smaller ones is not taken to be as small
 WIDTHS = (64, 128, 256, 512)  # of a hidden layer: what a block of a kernel can be
 ROOMY = ("9.0", "10.0", "10.3")  # compute capabilities of Hopper and of Blackwell in data centres: 227 KiB
@@ -26,19 +32,27 @@ HALF = {"bf16": jnp.bfloat16, "tf32": jnp.float16}
 GRADIENT = {"bf16": jnp.bfloat16, "tf32": jnp.float32}  # what sums over samples are rounded to, as mixed precision does
 
 
+class View(NamedTuple):
+    """A network as its products take it."""
+
+    net: Net  # its middle weights 16 bits wide, times unit
+    unit: Array  # []
+
+
 class Trace(NamedTuple):
     """What the way back needs of the way forward, 16 bits wide."""
 
     x: Array  # [N, P], the input, a column of ones, zeros
-    first: Array  # [N, H1], what leaves the first layer's activation
-    second: Array  # [N, H2], what enters the second's, without its bias
+    first: Array  # [N, H1], what leaves the first layer's activation, times unit
+    second: Array  # [N, H2], what enters the second's, without its bias, times unit and the view's
+    unit: Array  # []
 
 
 class Found(NamedTuple):
     """Of a back-propagation that is not yet weighted."""
 
     last: Array  # [N, out]
-    back: Array  # [N, H1], d(last . output) / d(what leaves the first layer's activation)
+    back: Array  # [N, H1], d(last . output) / d(what leaves the first layer's activation), times the view's unit
 
 
 def fits(ppo: PPO) -> bool:
@@ -52,87 +66,102 @@ def _roomy() -> bool:
     return jax.default_backend() == "gpu" and getattr(jax.devices()[0], "compute_capability", "") in ROOMY
 
 
-def rounded(ppo: PPO, net: Net) -> Net:
+def rounded(ppo: PPO, net: Net) -> View:
     """The network with the weights of its large products as these take them."""
     first, (w, b), last = net
-    return first, (w.astype(HALF[ppo.precision]), b), last
+    unit = _unit_if_needed(ppo, lambda: jnp.abs(w).max()) / MARGIN
+    return View((first, ((w * unit).astype(HALF[ppo.precision]), b), last), unit)
 
 
-def forward(ppo: PPO, net: Net, x: Array) -> tuple[Array, Trace]:
+def _view(ppo: PPO, net: Net | View) -> View:
+    return net if isinstance(net, View) else rounded(ppo, net)
+
+
+def forward(ppo: PPO, net: Net | View, x: Array) -> tuple[Array, Trace]:
     """x [N, in] -> output [N, out], and what the way back needs."""
-    _, (_, b2), (w3, b3) = net
-    trace = _hidden(ppo, net, x)
-    return kernels.outputs(ACTIVATIONS[ppo.activation], trace.second, b2, w3)[: x.shape[0]] + b3, trace
+    view = _view(ppo, net)
+    _, (_, b2), (w3, b3) = view.net
+    trace = _hidden(ppo, view, x)
+    out = kernels.outputs(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3)
+    return out[: x.shape[0]] + b3, trace
 
 
-def output(ppo: PPO, net: Net, x: Array) -> Array:
+def output(ppo: PPO, net: Net | View, x: Array) -> Array:
     """x [N, in] -> output [N, out], for those who need no way back."""
-    _, (w2, b2), (w3, b3) = net
-    _, first = _first(ppo, net, x)
-    return kernels.judge(ACTIVATIONS[ppo.activation], first, w2.astype(first.dtype), b2, w3)[: x.shape[0]] + b3
+    view = _view(ppo, net)
+    _, (w2, b2), (w3, b3) = view.net
+    _, first, unit = _first(ppo, view, x)
+    out = kernels.judge(ACTIVATIONS[ppo.activation], first, w2, _inverse(unit, view.unit), b2, w3)
+    return out[: x.shape[0]] + b3
 
 
-def _hidden(ppo: PPO, net: Net, x: Array) -> Trace:
-    wide, first = _first(ppo, net, x)
-    return Trace(wide, first, dot_16(first, net[1][0].astype(first.dtype), FORWARD, first.dtype))
+def _hidden(ppo: PPO, view: View, x: Array) -> Trace:
+    wide, first, unit = _first(ppo, view, x)
+    return Trace(wide, first, dot_16(first, view.net[1][0], FORWARD, first.dtype), unit)
 
 
-def _first(ppo: PPO, net: Net, x: Array) -> tuple[Array, Array]:
-    """What the networks are fed, 16 bits wide [N, P], and what leaves the first layer [N, H1]."""
-    (w1, b1), half, n, width = net[0], HALF[ppo.precision], x.shape[0], _width(x.shape[1])
+def _first(ppo: PPO, view: View, x: Array) -> tuple[Array, Array, Array]:
+    """What the networks are fed, 16 bits wide [N, P], what leaves the first layer [N, H1], and its unit."""
+    (w1, b1), half, n, width = view.net[0], HALF[ppo.precision], x.shape[0], _width(x.shape[1])
     ones = jnp.ones((n, 1), x.dtype)
     wide = jnp.pad(jnp.concatenate([x, ones], 1), ((0, -n % ROWS), (0, width - x.shape[1] - 1)))
     wide = kernels.narrow(wide, half)
-    w1 = jnp.pad(w1, ((0, width - w1.shape[0]), (0, 0))).astype(half)
-    return wide, kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1)
+    of_weights = _unit_if_needed(ppo, lambda: jnp.abs(w1).max())
+    # No activation is farther from 0 than what enters it.
+    farthest = lambda: (jnp.abs(wide).max() * jnp.abs(w1).sum(0) + jnp.abs(b1)).max()
+    unit = _unit_if_needed(ppo, farthest)
+    w1 = (jnp.pad(w1, ((0, width - w1.shape[0]), (0, 0))) * of_weights).astype(half)
+    first = kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1, _inverse(of_weights), unit[None])
+    return wide, first, unit
 
 
-def regression(ppo: PPO, net: Net, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
+def regression(ppo: PPO, net: Net | View, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
     """Gradient of sum(weight * error**2), and the errors [N] of the output from target [N]. x [N, in], weight [N]."""
-    _, (w2, b2), last = net
-    trace, n = _hidden(ppo, net, x), x.shape[0]
+    view = _view(ppo, net)
+    _, (w2, b2), last = view.net
+    trace, n = _hidden(ppo, view, x), x.shape[0]
     target, weight = _fill(trace, target), _fill(trace, weight)
-    scale = _unit(weight.max() * jnp.maximum(jnp.abs(target).max(), SMALL_TARGET)) * HEADROOM
+    size = jnp.maximum(jnp.abs(target).max(), SMALL_TARGET) * jnp.abs(last[0]).max()
+    scale = _unit(weight.max() * size) * HEADROOM
     error, delta, sums, top = kernels.regression(
-        ACTIVATIONS[ppo.activation], trace.second, b2, last, target, 2 * scale * weight
+        ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, last, target, 2 * scale * weight
     )
-    back = dot_16(delta, w2.astype(delta.dtype), BACK, delta.dtype)
-    middle = _middle(ppo, trace, delta)
+    back = dot_16(delta, w2, BACK, delta.dtype)
     end = 2 * scale * (weight @ error)[None]
-    grads = (_bottom(ppo, net, trace, back, trace.x), (middle, sums), (top[:, None], end))
+    grads = (_bottom(ppo, view, trace, back, trace.x), (_middle(ppo, trace, delta), sums), (top[:, None], end))
     return jax.tree.map(lambda g: g / scale, grads), error[:n]
 
 
-def deltas(ppo: PPO, net: Net, trace: Trace, last: Array) -> Found:
+def deltas(ppo: PPO, net: Net | View, trace: Trace, last: Array) -> Found:
     """Back-propagation, sample by sample. last [N, out]."""
-    _, (_, b2), (w3, _) = net
-    last = _fill(trace, last)
-    return _found(net, last, kernels.delta(ACTIVATIONS[ppo.activation], trace.second, b2, w3, last))
+    view, last = _view(ppo, net), _fill(trace, last)
+    _, (_, b2), (w3, _) = view.net
+    delta = kernels.delta(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3, last)
+    return _found(view, last, delta)
 
 
-def _found(net: Net, last: Array, delta: Array) -> Found:
-    return Found(last, dot_16(delta, net[1][0].astype(delta.dtype), BACK, delta.dtype))
+def _found(view: View, last: Array, delta: Array) -> Found:
+    return Found(last, dot_16(delta, view.net[1][0], BACK, delta.dtype))
 
 
-def weighted_gradients(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array) -> list[Net]:
+def weighted_gradients(ppo: PPO, net: Net | View, trace: Trace, found: Found, weights: Array) -> list[Net]:
     """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves all."""
-    scale, weights = _scaled(trace, weights)
-    tops = _tops(ppo, net, trace, found.last, weights, plain=False)
+    view, (scale, weights) = _view(ppo, net), _scaled(trace, weights)
+    tops = _tops(ppo, view, trace, found.last, weights, plain=False)
     return [
         (bottom, (_middle(ppo, trace, delta) / s, sums), last)
-        for bottom, sums, last, delta, s in _weighted(ppo, net, trace, found, weights, scale, tops)
+        for bottom, sums, last, delta, s in _weighted(ppo, view, trace, found, weights, scale, tops)
     ]
 
 
-def weighted_squares(ppo: PPO, net: Net, trace: Trace, last: Array, weights: Array) -> tuple[Array, Found]:
+def weighted_squares(ppo: PPO, net: Net | View, trace: Trace, last: Array, weights: Array) -> tuple[Array, Found]:
     """[K], the squared norms of `weighted_gradients`; and what `deltas` gives, whose kernel is part of this one's."""
-    scale, weights = _scaled(trace, weights)
-    last = _fill(trace, last)
-    (plain, *deltas), *sums = _tops(ppo, net, trace, last, weights, plain=True)
-    found = _found(net, last, plain)
-    parts = _weighted(ppo, net, trace, found, weights, scale, (deltas, *sums))
-    each = [squares(around) + kernels.squares(trace.first, delta) / s**2 for *around, delta, s in parts]
-    return jnp.stack(each), found
+    view, (scale, weights), last = _view(ppo, net), _scaled(trace, weights), _fill(trace, last)
+    (plain, *deltas), *sums = _tops(ppo, view, trace, last, weights, plain=True)
+    found = _found(view, last, plain)
+    parts = _weighted(ppo, view, trace, found, weights, scale, (deltas, *sums))
+    middle = lambda delta, s: kernels.squares(trace.first, delta) / s**2 / trace.unit**2
+    return jnp.stack([squares(around) + middle(delta, s) for *around, delta, s in parts]), found
 
 
 def _scaled(trace: Trace, weights: Array) -> tuple[Array, Array]:
@@ -141,18 +170,21 @@ def _scaled(trace: Trace, weights: Array) -> tuple[Array, Array]:
     return scale, _fill(trace, (weights * scale[:, None]).T).T
 
 
-def _tops(ppo: PPO, net: Net, trace: Trace, last: Array, weights: Array, plain: bool) -> tuple:
-    _, (_, b2), (w3, _) = net
-    return kernels.tops(ACTIVATIONS[ppo.activation], trace.second, b2, w3, last, weights, plain)
+def _tops(ppo: PPO, view: View, trace: Trace, last: Array, weights: Array, plain: bool) -> tuple:
+    _, (_, b2), (w3, _) = view.net
+    per = _per(trace, view)
+    return kernels.tops(ACTIVATIONS[ppo.activation], trace.second, per, b2, w3, last, weights, plain)
 
 
-def _weighted(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array, scale: Array, tops: tuple) -> list[tuple]:
+def _weighted(
+    ppo: PPO, view: View, trace: Trace, found: Found, weights: Array, scale: Array, tops: tuple
+) -> list[tuple]:
     """Each of K gradients in parts: first layer, middle biases, last layer; its delta [N, H2] for the middle weights.
 
     The delta is too large by a scale, which comes last.
     """
     x = kernels.narrow(weights.T[:, :, None] * trace.x.astype(jnp.float32)[:, None], trace.x.dtype)
-    w1, b1 = _bottom(ppo, net, trace, found.back, x)
+    w1, b1 = _bottom(ppo, view, trace, found.back, x)
     deltas, sums, last = tops
     found_parts = zip(w1, b1, sums, last, weights @ found.last, deltas, scale, strict=True)
     return [
@@ -162,23 +194,38 @@ def _weighted(ppo: PPO, net: Net, trace: Trace, found: Found, weights: Array, sc
 
 def _middle(ppo: PPO, trace: Trace, delta: Array) -> Array:
     """The gradient of the weights between the hidden layers, [H1, H2]."""
-    return dot_16(trace.first, delta, SUM, GRADIENT[ppo.precision]).astype(jnp.float32)
+    return dot_16(trace.first, delta, SUM, GRADIENT[ppo.precision]).astype(jnp.float32) / trace.unit
 
 
-def _bottom(ppo: PPO, net: Net, trace: Trace, back: Array, x: Array) -> tuple[Array, Array]:
+def _bottom(ppo: PPO, view: View, trace: Trace, back: Array, x: Array) -> tuple[Array, Array]:
     """The first layer's gradient: weights [in, H1], biases [H1]. x [N, P]; or K of each at once from x [N, K, P]."""
-    inputs, width = net[0][0].shape[0], trace.x.shape[1]
-    bottoms = functools.partial(kernels.bottoms, ACTIVATIONS[ppo.activation], back, trace.first)
+    inputs, width, per = view.net[0][0].shape[0], trace.x.shape[1], _inverse(trace.unit)
     flat = x.reshape(x.shape[0], -1)
     parts = [flat] if flat.shape[1] <= AT_ONCE else jnp.split(flat, flat.shape[1] // width, axis=1)
-    both = jnp.concatenate([bottoms(kernels.columns(part))[: part.shape[1]] for part in parts])
+    bottoms = lambda x: kernels.bottoms(ACTIVATIONS[ppo.activation], back, trace.first, per, kernels.columns(x))
+    both = jnp.concatenate([bottoms(part)[: part.shape[1]] for part in parts]) / view.unit
     both = both.reshape(*x.shape[1:-1], width, -1)
     return both[..., :inputs, :], both[..., inputs, :]
+
+
+def _per(trace: Trace, view: View) -> Array:
+    """[1], what makes `trace.second` what it stands for."""
+    return _inverse(trace.unit, view.unit)
+
+
+def _inverse(*units: Array) -> Array:
+    """[1], one over their product, which itself may be too large a number."""
+    return math.prod((1 / unit for unit in units), start=jnp.ones(1))
 
 
 def _width(inputs: int) -> int:
     """A power of two with room for the inputs and a column of ones, and no less than a tensor core takes."""
     return max(kernels.COLUMNS, 1 << inputs.bit_length())
+
+
+def _unit_if_needed(ppo: PPO, largest: Callable[[], Array]) -> Array:
+    """[], of an array whose largest number this is; bfloat16 needs none, since it holds what float32 holds."""
+    return jnp.ones(()) if HALF[ppo.precision] == jnp.bfloat16 else _unit(largest())
 
 
 def _unit(largest: Array) -> Array:

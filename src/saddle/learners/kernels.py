@@ -3,7 +3,8 @@
 For one member; `jax.vmap` adds the members as a grid's slowest axis. Arrays of samples are 16 bits wide, sums float32.
 Written for Triton through Pallas. Without a GPU they are interpreted, which is for tests.
 
-N samples, inputs of width P, layers of width H, outputs of width A, weights of K sums.
+N samples, inputs of width P, layers of width H, outputs of width A, weights of K sums. What float16 would not hold is
+kept times a number near it: `per` [1] is what to multiply an array with to have its values.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,78 +36,82 @@ HALF_MAX = 65504.0  # of float16
 float32 = jnp.float32
 
 
-def first(activation: Activation, x: Array, w: Array, b: Array) -> Array:
-    """The first layer: activate(x @ w + b). x [N, P], w [P, H], b [H] -> [N, H]."""
+def first(activation: Activation, x: Array, w: Array, b: Array, per: Array, unit: Array) -> Array:
+    """The first layer, times `unit` [1]: activate(x @ w + b). x [N, P], w [P, H] and its per, b [H] -> [N, H]."""
     (n, p), h = x.shape, w.shape[1]
     rows, columns, span, warps = FIRST
     columns = min(columns, h)
 
-    def kernel(x: Any, w: Any, b: Any, out: Any) -> None:
+    def kernel(x: Any, w: Any, b: Any, per: Any, unit: Any, out: Any) -> None:
         def some(i: Array, nothing: None) -> None:
             at = pl.ds(i * rows, rows)
-            out[at, :] = narrow(activation.value(triton.dot(x[at, :], w[...]) + b[...][None]), out.dtype)
+            y = triton.dot(x[at, :], w[...]) * per[0] + b[...][None]
+            out[at, :] = narrow(activation.value(y) * unit[0], out.dtype)
 
         jax.lax.fori_loop(0, span // rows, some, None)
 
-    blocks = [_block((span, p), "i_"), _block((p, columns), "_j"), _block((columns,), "j")]
+    blocks = [_block((span, p), "i_"), _block((p, columns), "_j"), _block((columns,), "j"), ONE, ONE]
     call = _call(kernel, (h // columns, n // span), blocks, _block((span, columns), "ij"), _like((n, h), x), warps)
-    return call(x, w, b)
+    return call(x, w, b, per, unit)
 
 
-def outputs(activation: Activation, y: Array, b: Array, w: Array) -> Array:
-    """The last layer without its bias: activate(y + b) @ w. y [N, H], b [H], w [H, A] -> [N, A]."""
+def outputs(activation: Activation, y: Array, per: Array, b: Array, w: Array) -> Array:
+    """The last layer without its bias: activate(y + b) @ w. y [N, H] and its per, b [H], w [H, A] -> [N, A]."""
     (n, h), a = y.shape, w.shape[1]
     rows, warps = OUTPUTS
 
-    def kernel(y: Any, b: Any, w: Any, out: Any) -> None:
-        act = activation.value(_widen(y[...]) + b[...][None])
+    def kernel(y: Any, per: Any, b: Any, w: Any, out: Any) -> None:
+        act = activation.value(_widen(y[...]) * per[0] + b[...][None])
         for k in range(a):
             out[k, :] = jnp.sum(act * w[k, :][None], 1)
 
-    blocks = [_block((rows, h), "i_"), _block((h,), "_"), _block((a, h), "__")]
+    blocks = [_block((rows, h), "i_"), ONE, _block((h,), "_"), _block((a, h), "__")]
     out = ShapeDtypeStruct((a, n), float32)
-    return _call(kernel, (1, n // rows), blocks, _block((a, rows), "_i"), out, warps)(y, b, w.T).T
+    return _call(kernel, (1, n // rows), blocks, _block((a, rows), "_i"), out, warps)(y, per, b, w.T).T
 
 
-def judge(activation: Activation, x: Array, w: Array, b: Array, last: Array) -> Array:
+def judge(activation: Activation, x: Array, w: Array, per: Array, b: Array, last: Array) -> Array:
     """The last two layers without the last bias, nothing kept between them: activate(x @ w + b) @ last.
 
-    x [N, G], w [G, H], b [H], last [H, A] -> [N, A].
+    x [N, G], w [G, H] and the per of their product, b [H], last [H, A] -> [N, A].
     """
     (n, g), (h, a) = x.shape, last.shape
     rows, columns, depth, warps = JUDGE
     columns = min(columns, h)
 
-    def kernel(x: Any, w: Any, b: Any, last: Any, out: Any) -> None:
+    def kernel(x: Any, w: Any, per: Any, b: Any, last: Any, out: Any) -> None:
         def some(i: Array, total: Array) -> Array:
             at = pl.ds(i * depth, depth)
             return total + triton.dot(x[:, at], w[at, :])
 
         y = jax.lax.fori_loop(0, g // depth, some, jnp.zeros((rows, columns), float32))
-        act = activation.value(y + b[...][None])
+        act = activation.value(y * per[0] + b[...][None])
         for k in range(a):
             out[0, k, :] = jnp.sum(act * last[k, :][None], 1)
 
-    blocks = [_block((rows, g), "i_"), _block((g, columns), "_j"), _block((columns,), "j"), _block((a, columns), "_j")]
+    wide = [_block((rows, g), "i_"), _block((g, columns), "_j")]
+    blocks = [*wide, ONE, _block((columns,), "j"), _block((a, columns), "_j")]
     out = ShapeDtypeStruct((h // columns, a, n), float32)
     grid = (h // columns, n // rows)
-    return _call(kernel, grid, blocks, _block((1, a, rows), "j_i"), out, warps)(x, w, b, last.T).sum(0).T
+    return _call(kernel, grid, blocks, _block((1, a, rows), "j_i"), out, warps)(x, w, per, b, last.T).sum(0).T
 
 
 def regression(
-    activation: Activation, y: Array, b: Array, last: tuple[Array, Array], target: Array, weight: Array
+    activation: Activation, y: Array, per: Array, b: Array, last: tuple[Array, Array], target: Array, weight: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Forward through the last layer `last` to one output, and back from its error from target [N], weighted [N].
 
-    y [N, H], b [H], last ([H, 1], [1]) -> the errors [N], weight * error's delta at the last hidden layer [N, H], its
-    sums [H], and the gradient of the last layer's weights [H].
+    y [N, H] and its per, b [H], last ([H, 1], [1]) -> the errors [N], weight * error's delta at the last hidden layer
+    [N, H], its sums [H], and the gradient of the last layer's weights [H].
     """
     n, h = y.shape
     rows, span, warps = REGRESSION
 
-    def kernel(y: Any, b: Any, w: Any, c: Any, target: Any, weight: Any, error: Any, out: Any, sums: Any) -> None:
+    def kernel(
+        y: Any, per: Any, b: Any, w: Any, c: Any, target: Any, weight: Any, error: Any, out: Any, sums: Any
+    ) -> None:
         def some(at: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            act, slope = activation.both(_widen(y[at, :]) + b[...][None])
+            act, slope = activation.both(_widen(y[at, :]) * per[0] + b[...][None])
             off = jnp.sum(act * w[...][None], 1) + c[0] - target[at]
             error[at] = off
             pull = (weight[at] * off)[:, None]
@@ -127,33 +132,34 @@ def regression(
     call = _call(
         kernel,
         (1, n // span),
-        [block, whole, whole, _block((1,), "_"), each, each],
+        [block, ONE, whole, whole, ONE, each, each],
         [each, block, _block((1, 2, h), "i__")],
         [ShapeDtypeStruct((n,), float32), _like((n, h), y), ShapeDtypeStruct((n // span, 2, h), float32)],
         warps,
     )
-    error, delta, sums = call(y, b, last[0][:, 0], last[1], target, weight)
+    error, delta, sums = call(y, per, b, last[0][:, 0], last[1], target, weight)
     return error, delta, *sums.sum(0)
 
 
 def tops(
-    activation: Activation, y: Array, b: Array, w: Array, last: Array, weights: Array, plain: bool
+    activation: Activation, y: Array, per: Array, b: Array, w: Array, last: Array, weights: Array, plain: bool
 ) -> tuple[list[Array], Array, Array]:
     """From the output back to what enters the last hidden layer's activation, under each row of weights [K, N].
 
-    y [N, H], b [H], w [H, A], last [N, A] -> K deltas [N, H], their sums [K, H], and the gradients of w [K, H, A].
+    y [N, H] and its per, b [H], w [H, A], last [N, A] -> K deltas [N, H], their sums [K, H], and the gradients of w
+    [K, H, A].
     With `plain`, one more delta comes first, which is not weighted.
     """
     (n, h), a, k = y.shape, w.shape[1], weights.shape[0]
     rows, columns, span, warps = TOPS_ONE if k == 1 else TOPS_MORE
     columns = min(columns, h)
 
-    def kernel(y: Any, b: Any, w: Any, last: Any, weights: Any, *out: Any) -> None:
+    def kernel(y: Any, per: Any, b: Any, w: Any, last: Any, weights: Any, *out: Any) -> None:
         *written, partial = out
 
         def some(i: Array, sums: list[Array]) -> list[Array]:
             at = pl.ds(i * rows, rows)
-            act, slope = activation.both(_widen(y[at, :]) + b[...][None])
+            act, slope = activation.both(_widen(y[at, :]) * per[0] + b[...][None])
             ends = [last[j, at] for j in range(a)]
             delta = sum(end[:, None] * w[j, :][None] for j, end in enumerate(ends)) * slope
             deltas, found = [delta] if plain else [], []
@@ -175,49 +181,49 @@ def tops(
     call = _call(
         kernel,
         (h // columns, n // span),
-        [block, _block((columns,), "j"), _block((a, columns), "_j"), each(a), each(k)],
+        [block, ONE, _block((columns,), "j"), _block((a, columns), "_j"), each(a), each(k)],
         [block] * (k + plain) + [_block((1, k * (1 + a), columns), "i_j")],
         [_like((n, h), y)] * (k + plain) + [partial],
         warps,
     )
-    *deltas, sums = call(y, b, w.T, last.T, weights)
+    *deltas, sums = call(y, per, b, w.T, last.T, weights)
     sums = sums.sum(0).reshape(k, 1 + a, h)
     return deltas, sums[:, 0], jnp.moveaxis(sums[:, 1:], 1, 2)
 
 
-def delta(activation: Activation, y: Array, b: Array, w: Array, last: Array) -> Array:
+def delta(activation: Activation, y: Array, per: Array, b: Array, w: Array, last: Array) -> Array:
     """As the plain one of `tops`, without the others and the sums: [N, H]."""
     (n, h), a = y.shape, w.shape[1]
     rows, columns, warps = DELTA
     columns = min(columns, h)
 
-    def kernel(y: Any, b: Any, w: Any, last: Any, out: Any) -> None:
-        _, slope = activation.both(_widen(y[...]) + b[...][None])
+    def kernel(y: Any, per: Any, b: Any, w: Any, last: Any, out: Any) -> None:
+        _, slope = activation.both(_widen(y[...]) * per[0] + b[...][None])
         back = sum(last[j, :][:, None] * w[j, :][None] for j in range(a))
         out[...] = narrow(back * slope, out.dtype)
 
     block = _block((rows, columns), "ij")
-    blocks = [block, _block((columns,), "j"), _block((a, columns), "_j"), _block((a, rows), "_i")]
-    return _call(kernel, (h // columns, n // rows), blocks, block, _like((n, h), y), warps)(y, b, w.T, last.T)
+    blocks = [block, ONE, _block((columns,), "j"), _block((a, columns), "_j"), _block((a, rows), "_i")]
+    return _call(kernel, (h // columns, n // rows), blocks, block, _like((n, h), y), warps)(y, per, b, w.T, last.T)
 
 
-def bottoms(activation: Activation, back: Array, act: Array, x: Array) -> Array:
-    """The first layer's gradients, x^T @ (back * slope(act)). back, act [N, H], x [N, P] -> [P, H]."""
+def bottoms(activation: Activation, back: Array, act: Array, per: Array, x: Array) -> Array:
+    """The first layer's gradients, x^T @ (back * slope(act)). back, act [N, H], act's per, x [N, P] -> [P, H]."""
     (n, h), p = back.shape, x.shape[1]
     rows, columns, warps = BOTTOMS
     columns = min(columns, h)
 
-    def kernel(back: Any, act: Any, x: Any, out: Any) -> None:
+    def kernel(back: Any, act: Any, per: Any, x: Any, out: Any) -> None:
         def some(i: Array, total: Array) -> Array:
             at = pl.ds(i * rows, rows)
-            delta = _widen(back[at, :]) * activation.slope(act[at, :].astype(float32))
+            delta = _widen(back[at, :]) * activation.slope(act[at, :].astype(float32) * per[0])
             return total + triton.dot(x[at, :], narrow(delta, back.dtype), trans_a=True)
 
         out[...] = jax.lax.fori_loop(0, n // rows, some, jnp.zeros((p, columns), float32))
 
     block, out = _block((n, columns), "_j"), ShapeDtypeStruct((p, h), float32)
-    blocks = [block, block, _block((n, p), "__")]
-    return _call(kernel, (h // columns, 1), blocks, _block((p, columns), "_j"), out, warps)(back, act, x)
+    blocks = [block, block, ONE, _block((n, p), "__")]
+    return _call(kernel, (h // columns, 1), blocks, _block((p, columns), "_j"), out, warps)(back, act, per, x)
 
 
 def squares(x: Array, delta: Array) -> Array:
@@ -270,6 +276,9 @@ def _call(
 def _block(shape: tuple[int, ...], axes: str) -> pl.BlockSpec:
     """Which block program (j, i) sees: along each axis the i-th, the j-th, or _ the only one."""
     return pl.BlockSpec(shape, lambda j, i: tuple({"i": i, "j": j, "_": 0}[axis] for axis in axes))
+
+
+ONE = _block((1,), "_")  # a number
 
 
 def _like(shape: tuple[int, ...], x: Array) -> ShapeDtypeStruct:

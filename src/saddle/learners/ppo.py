@@ -41,10 +41,10 @@ class Samples(NamedTuple):
 
 
 class Views(NamedTuple):
-    """The networks as their products take them: rounded once, when they change."""
+    """The networks as `nets` takes them: rounded once, when they change."""
 
-    actor: Net
-    critics: tuple[Net, ...]
+    actor: Any
+    critics: tuple[Any, ...]
 
 
 class Stats(NamedTuple):
@@ -114,7 +114,7 @@ def _critic_step(ppo: PPO, critic: Net, state: adam.Adam, grads: Net) -> tuple[a
 
 
 def _actor_gradient(
-    ppo: PPO, learner: Learner, view: Net, samples: Samples, weight: Array, lam: Array
+    ppo: PPO, learner: Learner, view: Any, samples: Samples, weight: Array, lam: Array
 ) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
     """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped surrogates' gradients."""
     actor, how = learner.actor, nets(ppo)
@@ -140,7 +140,7 @@ class _Scores(NamedTuple):
     spread: Array  # [N, action_dim], d log pi / d log_std
 
 
-def _scores(ppo: PPO, actor: Actor, view: Net, samples: Samples) -> _Scores:
+def _scores(ppo: PPO, actor: Actor, view: Any, samples: Samples) -> _Scores:
     mean, trace = nets(ppo).forward(ppo, view, samples.obs)
     inverse = jnp.exp(-actor.log_std)
     scaled = (samples.action - mean) * inverse
@@ -148,7 +148,7 @@ def _scores(ppo: PPO, actor: Actor, view: Net, samples: Samples) -> _Scores:
 
 
 def _surrogate_norms(
-    ppo: PPO, view: Net, scores: _Scores, weight: Array, advantage: Array
+    ppo: PPO, view: Any, scores: _Scores, weight: Array, advantage: Array
 ) -> tuple[tuple[Array, Array], Any]:
     """Norms of the gradients of mean(ratio * A), for the reward [] and the costs [m]; NaN where nobody needs them.
 
