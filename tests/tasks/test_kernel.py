@@ -21,6 +21,7 @@ from saddle.parity.golden import load
 from saddle.tasks import make, rare
 from saddle.tasks.kernel import call, native, scalars
 from saddle.tasks.kernel.branch import Branch
+from saddle.tasks.point import gremlins as button
 from saddle.tasks.point import world
 
 DATA = Path(__file__).parents[1] / "data" / "golden"
@@ -194,39 +195,39 @@ def rows(task):
 
 def goal():
     s, after, action = rows("SafetyPointGoal1-v0")
-    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH, 0.01)))(s.agent, s.vase)
+    near = jax.jit(jax.vmap(lambda a, b: world.near(a, b, world.SMALL_WIDTH, 0.01)))(s.agent, s.vase)
     return world._goal_contacts, (s.agent, s.vase, action), near, (after["agent"], after["vase"])
 
 
 def push():
     s, after, action = rows("SafetyPointPush1-v0")
-    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.BOX_WIDTH, 0.01)))(s.agent, s.box)
+    near = jax.jit(jax.vmap(lambda a, b: world.near(a, b, world.BOX_WIDTH, 0.01)))(s.agent, s.box)
     return world._push_contacts, (s.agent, s.pillar, s.box, action), near, (after["agent"], after["box"])
 
 
 def gremlins():
     s, after, action = rows("SafetyPointButton1-v0")
-    near = jax.jit(jax.vmap(lambda a, b: jnp.any(world._near(a, b, world.SMALL_WIDTH, 0.01))))(s.agent, s.gremlins)
+    near = jax.jit(jax.vmap(lambda a, b: jnp.any(world.near(a, b, world.SMALL_WIDTH, 0.01))))(s.agent, s.gremlins)
     x = (s.agent, s.buttons, s.anchors, s.gremlins, s.time, action)
-    return world._gremlin_contacts, x, near, (after["agent"], after["gremlins"])
+    return button._gremlin_contacts, x, near, (after["agent"], after["gremlins"])
 
 
 def gremlin():
     s, after, action = rows("SafetyPointButton1-v0")
-    near = jax.jit(jax.vmap(lambda a, b: world._near(a, b, world.SMALL_WIDTH, 0.01)))(s.agent, s.gremlins)
+    near = jax.jit(jax.vmap(lambda a, b: world.near(a, b, world.SMALL_WIDTH, 0.01)))(s.agent, s.gremlins)
     at, which = np.arange(len(near)), np.argmax(near, axis=1)
-    others = np.asarray(jax.vmap(world._apart)(s.gremlins))[at, which].min(axis=1)
+    others = np.asarray(jax.vmap(button._apart)(s.gremlins))[at, which].min(axis=1)
     x = (s.agent, s.buttons, s.anchors[at, which], s.gremlins[at, which], s.time, action)
     alone = (near.sum(axis=1) == 1) & (others > 0.7)
-    return world._gremlin_contact, x, alone, (after["agent"], after["gremlins"][at, which])
+    return button._gremlin_contact, x, alone, (after["agent"], after["gremlins"][at, which])
 
 
 def buttons():
     s, after, action = rows("SafetyPointButton1-v0")
-    flown, far = jax.vmap(world._glide)(s.gremlins, s.anchors, s.time), jnp.full(s.gremlins.shape[:2], 0.05)
-    busy = jax.jit(jax.vmap(world._busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
-    near = jnp.any(world._gap(s.agent[:, None], s.buttons) < 0.3, axis=1) & ~jnp.any(busy, axis=1)
-    return world._button_contacts, (s.agent, s.buttons, action), near, (after["agent"],)
+    flown, far = jax.vmap(button._glide)(s.gremlins, s.anchors, s.time), jnp.full(s.gremlins.shape[:2], 0.05)
+    busy = jax.jit(jax.vmap(button._busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
+    near = jnp.any(world.gap(s.agent[:, None], s.buttons) < 0.3, axis=1) & ~jnp.any(busy, axis=1)
+    return button._button_contacts, (s.agent, s.buttons, action), near, (after["agent"],)
 
 
 @pytest.mark.parametrize(("scene", "count"), [(goal, 8), (push, 4), (buttons, 6), (gremlin, 8), (gremlins, 2)])
@@ -247,12 +248,12 @@ def test_a_contact_kernel_follows_the_reference(scene, count):
 def test_gremlins_moved_one_by_one_move_as_all_together():
     """Of the rows in which several gremlins are in contact, far enough apart to be moved on their own."""
     s, _, action = rows("SafetyPointButton1-v0")
-    flown, far = jax.vmap(world._glide)(s.gremlins, s.anchors, s.time), jnp.full(s.gremlins.shape[:2], 0.02)
-    busy = jax.jit(jax.vmap(world._busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
-    apart = np.asarray(jax.vmap(world._apart)(s.gremlins)).min(axis=(1, 2)) > 0.7
+    flown, far = jax.vmap(button._glide)(s.gremlins, s.anchors, s.time), jnp.full(s.gremlins.shape[:2], 0.02)
+    busy = jax.jit(jax.vmap(button._busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
+    apart = np.asarray(jax.vmap(button._apart)(s.gremlins)).min(axis=(1, 2)) > 0.7
     some = np.flatnonzero((np.asarray(busy).sum(axis=1) > 1) & apart)
     assert len(some) >= 5
     x = jax.tree.map(lambda leaf: leaf[some], (s.agent, s.buttons, s.anchors, s.gremlins, s.time, action))
-    ours, together = jax.jit(jax.vmap(world.button_step))(*x), run_native(world._gremlin_contacts, x)
+    ours, together = jax.jit(jax.vmap(button.button_step))(*x), run_native(button._gremlin_contacts, x)
     for mine, theirs in zip(ours, together, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=5e-3, atol=2e-3)

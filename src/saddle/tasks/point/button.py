@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.errors import SaddleError
-from saddle.tasks.point import body, button_layouts, world
+from saddle.tasks.point import body, button_layouts, gremlins
 from saddle.tasks.point.lidar import lidars
 from saddle.tasks.point.shared import (
     agent_at_rest,
@@ -97,7 +97,7 @@ class Button:
     def step(self, state: ButtonState, action: Array) -> ButtonState:
         """Ten substeps, then the rules."""
         check_action(self.spec, action)
-        moved = world.button_step(state.agent, state.buttons, state.anchors, state.gremlins, state.time, action)
+        moved = gremlins.button_step(state.agent, state.buttons, state.anchors, state.gremlins, state.time, action)
         return self.settle(state, *moved)
 
     def settle(
