@@ -142,7 +142,7 @@ def test_chosen_worlds_come_first_and_in_order(chosen):
 @given(st.integers(1, 300_000), st.floats(0, 1))
 def test_every_chosen_world_has_a_thread(n, share):
     count = int(share * n)
-    lanes = int(call.order(np.arange(n) < count)[1][2])
+    lanes = int(call.lanes(jnp.int32(count), n))
     assert 1 <= lanes <= call.BLOCK
     assert lanes * -(-n // call.BLOCK) >= count
     assert lanes == call.BLOCK or -(-count // lanes) <= call.WARPS

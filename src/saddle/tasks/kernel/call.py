@@ -59,8 +59,12 @@ def order(pred: Array) -> tuple[Array, Array]:
     every = jnp.arange(n, dtype=jnp.int32)
     place = jnp.where(pred, before - 1, before[-1] + every - before)
     worlds = jnp.zeros(n, jnp.int32).at[place].set(every, unique_indices=True)
-    lanes = jnp.clip(-(-before[-1] // min(WARPS, -(-n // BLOCK))), 1, BLOCK)
-    return worlds, jnp.stack([jnp.int32(n), before[-1], lanes])
+    return worlds, jnp.stack([jnp.int32(n), before[-1], lanes(before[-1], n)])
+
+
+def lanes(count: Array, n: int) -> Array:
+    """[] How many of `count` worlds share a warp, when `n` threads were started."""
+    return jnp.clip(-(-count // min(WARPS, -(-n // BLOCK))), 1, BLOCK)
 
 
 @cache
