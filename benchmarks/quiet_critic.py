@@ -15,19 +15,19 @@ from jax import Array
 
 from saddle.config import PPO, Precision
 from saddle.learners import adam, fused, networks
+from saddle.learners.ppo import critic_step
 
 INPUTS, BATCH, STEPS, EPOCHS = 28, 256, 400, 5  # STEPS as in an epoch of training
 WAYS: list[tuple[ModuleType, Precision]] = [(networks, "highest"), (fused, "bf16"), (fused, "tf32")]
 
 
 def minibatch(module: ModuleType, ppo: PPO, carry: tuple, key: Array, price: float) -> tuple[tuple, Array]:
-    """One step of the critic as `learners.ppo` takes it, and the share of the cost's variance that it explained."""
+    """One step of the critic as training takes it, and the share of the cost's variance that it explained."""
     net, state = carry
     x = jax.random.normal(key, (BATCH, INPUTS))
     cost = 5 * jnp.maximum(x[:, 0] - 1, 0)
     grads, error = module.regression(ppo, module.rounded(ppo, net), x, price * cost, jnp.full(BATCH, 1 / BATCH))
-    grads = jax.tree.map(lambda g, w: g + 2 * ppo.critic_l2 * w, grads, net)
-    state, net = adam.step(state, net, grads, ppo.critic_lr, ppo.max_grad_norm)
+    state, net = critic_step(ppo, net, state, grads)
     return (net, state), 1 - jnp.var(error) / jnp.var(cost)
 
 

@@ -38,6 +38,7 @@ def test_kernels_do_what_the_plain_networks_do(precision, outputs, samples, acti
 
     def everything(module, ppo):
         def member(net, x, last, weights):
+            net = module.rounded(ppo, net)
             out, trace = module.forward(ppo, net, x)
             squares, found = module.weighted_squares(ppo, net, trace, last, weights)
             judged = module.regression(ppo, net, x, last[:, 0], jnp.abs(weights[0])) if outputs == 1 else ()
@@ -60,6 +61,7 @@ def test_weights_and_targets_of_any_size_fit_into_float16(size):
 
     def everything(module, ppo):
         def member(net, x, last, weights):
+            net = module.rounded(ppo, net)
             _, trace = module.forward(ppo, net, x)
             squares, found = module.weighted_squares(ppo, net, trace, last, weights * size)
             grads, errors = module.regression(ppo, net, x, last[:, 0] * max(size, 1e-2), jnp.full(samples, 1 / samples))
@@ -170,7 +172,7 @@ def test_a_minibatch_can_be_written_for_a_gpu(precision):
 
     def judge():
         net = networks.init_net(jax.random.key(0), (obs, *ppo.hidden, act))
-        return one.outputs(ppo, net, jnp.zeros((n, obs)))
+        return one.outputs(ppo, fused.rounded(ppo, net), jnp.zeros((n, obs)))
 
     assert "__gpu$xla.gpu.triton" in jax.jit(judge).trace().lower(lowering_platforms=("cuda",)).as_text()
     text = jax.jit(step).trace().lower(lowering_platforms=("cuda",)).as_text()

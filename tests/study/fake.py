@@ -2,8 +2,8 @@
 
 Costs fall with lambda, so that a sweep of it has a lambda*. The environment says how it behaves, since it is also built
 in other processes: FAKE_SLEEP seconds an epoch, FAKE_BREAKS the seed of members that fail, FAKE_DIVERGES
-an epoch in which worlds break down, FAKE_REFUSES a task that it
-does not take. LightProgram has checkpoints of its own, so that a process with it starts without JAX.
+an epoch in which worlds break down, FAKE_REFUSES a task that it does not take. LightProgram has checkpoints of its own,
+so that a process with it starts without JAX.
 """
 
 import os

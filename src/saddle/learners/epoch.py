@@ -15,7 +15,7 @@ from saddle.learners import advantages, episodes, networks
 from saddle.learners.episodes import Window
 from saddle.learners.improve import Improvement, improve
 from saddle.learners.networks import Net
-from saddle.learners.ppo import Learner, Samples, outputs
+from saddle.learners.ppo import Learner, Samples, nets, outputs
 from saddle.multipliers import Gains, Multiplier
 
 FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
@@ -79,7 +79,7 @@ def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
     Never in bf16: where costs are rare, its rounding of a value is not small beside an advantage.
     """
     ppo = replace(ppo, precision="tf32") if ppo.precision == "bf16" else ppo
-    judge = jax.vmap(lambda critic, x: outputs(ppo, critic, x)[:, 0])
+    judge = jax.vmap(lambda critic, x: outputs(ppo, nets(ppo).rounded(ppo, critic), x)[:, 0])
     values = jnp.stack([judge(critic, _by_member(obs)) for critic in critics], -1)
     steps, members, worlds, _ = obs.shape
     return jnp.moveaxis(values.reshape(members, steps, worlds, -1), 0, 1)

@@ -9,7 +9,6 @@ unit, which brings them there; multiplying with it and dividing by it is exact.
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -69,26 +68,20 @@ def _roomy() -> bool:
 def rounded(ppo: PPO, net: Net) -> View:
     """The network with the weights of its large products as these take them."""
     first, (w, b), last = net
-    unit = _unit_if_needed(ppo, lambda: jnp.abs(w).max()) / MARGIN
+    unit = _unit_if_needed(ppo, jnp.abs(w).max()) / MARGIN
     return View((first, ((w * unit).astype(HALF[ppo.precision]), b), last), unit)
 
 
-def _view(ppo: PPO, net: Net | View) -> View:
-    return net if isinstance(net, View) else rounded(ppo, net)
-
-
-def forward(ppo: PPO, net: Net | View, x: Array) -> tuple[Array, Trace]:
+def forward(ppo: PPO, view: View, x: Array) -> tuple[Array, Trace]:
     """x [N, in] -> output [N, out], and what the way back needs."""
-    view = _view(ppo, net)
     _, (_, b2), (w3, b3) = view.net
     trace = _hidden(ppo, view, x)
     out = kernels.outputs(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3)
     return out[: x.shape[0]] + b3, trace
 
 
-def output(ppo: PPO, net: Net | View, x: Array) -> Array:
+def output(ppo: PPO, view: View, x: Array) -> Array:
     """x [N, in] -> output [N, out], for those who need no way back."""
-    view = _view(ppo, net)
     _, (w2, b2), (w3, b3) = view.net
     _, first, unit = _first(ppo, view, x)
     out = kernels.judge(ACTIVATIONS[ppo.activation], first, w2, _inverse(unit, view.unit), b2, w3)
@@ -106,19 +99,17 @@ def _first(ppo: PPO, view: View, x: Array) -> tuple[Array, Array, Array]:
     ones = jnp.ones((n, 1), x.dtype)
     wide = jnp.pad(jnp.concatenate([x, ones], 1), ((0, -n % ROWS), (0, width - x.shape[1] - 1)))
     wide = kernels.narrow(wide, half)
-    of_weights = _unit_if_needed(ppo, lambda: jnp.abs(w1).max())
+    of_weights = _unit_if_needed(ppo, jnp.abs(w1).max())
     # No activation is farther from 0 than what enters it.
-    farthest = lambda: (jnp.abs(wide).max() * jnp.abs(w1).sum(0) + jnp.abs(b1)).max()
-    unit = _unit_if_needed(ppo, farthest)
+    unit = _unit_if_needed(ppo, (jnp.abs(wide).max() * jnp.abs(w1).sum(0) + jnp.abs(b1)).max())
     w1 = (jnp.pad(w1, ((0, width - w1.shape[0]), (0, 0))) * of_weights).astype(half)
     first = kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1, _inverse(of_weights), unit[None])
     return wide, first, unit
 
 
-def regression(ppo: PPO, net: Net | View, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
+def regression(ppo: PPO, view: View, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
     """Gradient of sum(weight * error**2), and the errors [N] of the output from target [N]. x [N, in], weight [N]."""
-    view = _view(ppo, net)
-    _, (w2, b2), last = view.net
+    _, (_, b2), last = view.net
     trace, n = _hidden(ppo, view, x), x.shape[0]
     target, weight = _fill(trace, target), _fill(trace, weight)
     size = jnp.maximum(jnp.abs(target).max(), SMALL_TARGET) * jnp.abs(last[0]).max()
@@ -126,27 +117,28 @@ def regression(ppo: PPO, net: Net | View, x: Array, target: Array, weight: Array
     error, delta, sums, top = kernels.regression(
         ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, last, target, 2 * scale * weight
     )
-    back = dot_16(delta, w2, BACK, delta.dtype)
+    back = _back(view, delta)
     end = 2 * scale * (weight @ error)[None]
     grads = (_bottom(ppo, view, trace, back, trace.x), (_middle(ppo, trace, delta), sums), (top[:, None], end))
     return jax.tree.map(lambda g: g / scale, grads), error[:n]
 
 
-def deltas(ppo: PPO, net: Net | View, trace: Trace, last: Array) -> Found:
+def deltas(ppo: PPO, view: View, trace: Trace, last: Array) -> Found:
     """Back-propagation, sample by sample. last [N, out]."""
-    view, last = _view(ppo, net), _fill(trace, last)
+    last = _fill(trace, last)
     _, (_, b2), (w3, _) = view.net
     delta = kernels.delta(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3, last)
-    return _found(view, last, delta)
+    return Found(last, _back(view, delta))
 
 
-def _found(view: View, last: Array, delta: Array) -> Found:
-    return Found(last, dot_16(delta, view.net[1][0], BACK, delta.dtype))
+def _back(view: View, delta: Array) -> Array:
+    """Through the middle weights: delta [N, H2] -> [N, H1], times the view's unit."""
+    return dot_16(delta, view.net[1][0], BACK, delta.dtype)
 
 
-def weighted_gradients(ppo: PPO, net: Net | View, trace: Trace, found: Found, weights: Array) -> list[Net]:
+def weighted_gradients(ppo: PPO, view: View, trace: Trace, found: Found, weights: Array) -> list[Net]:
     """Weighted sums of the samples' gradients, one per row of weights [K, N]. One back-propagation serves all."""
-    view, (scale, weights) = _view(ppo, net), _scaled(trace, weights)
+    scale, weights = _scaled(trace, weights)
     tops = _tops(ppo, view, trace, found.last, weights, plain=False)
     return [
         (bottom, (_middle(ppo, trace, delta) / s, sums), last)
@@ -154,11 +146,11 @@ def weighted_gradients(ppo: PPO, net: Net | View, trace: Trace, found: Found, we
     ]
 
 
-def weighted_squares(ppo: PPO, net: Net | View, trace: Trace, last: Array, weights: Array) -> tuple[Array, Found]:
+def weighted_squares(ppo: PPO, view: View, trace: Trace, last: Array, weights: Array) -> tuple[Array, Found]:
     """[K], the squared norms of `weighted_gradients`; and what `deltas` gives, whose kernel is part of this one's."""
-    view, (scale, weights), last = _view(ppo, net), _scaled(trace, weights), _fill(trace, last)
+    (scale, weights), last = _scaled(trace, weights), _fill(trace, last)
     (plain, *deltas), *sums = _tops(ppo, view, trace, last, weights, plain=True)
-    found = _found(view, last, plain)
+    found = Found(last, _back(view, plain))
     parts = _weighted(ppo, view, trace, found, weights, scale, (deltas, *sums))
     middle = lambda delta, s: kernels.squares(trace.first, delta) / s**2 / trace.unit**2
     return jnp.stack([squares(around) + middle(delta, s) for *around, delta, s in parts]), found
@@ -223,9 +215,9 @@ def _width(inputs: int) -> int:
     return max(kernels.COLUMNS, 1 << inputs.bit_length())
 
 
-def _unit_if_needed(ppo: PPO, largest: Callable[[], Array]) -> Array:
+def _unit_if_needed(ppo: PPO, largest: Array) -> Array:
     """[], of an array whose largest number this is; bfloat16 needs none, since it holds what float32 holds."""
-    return jnp.ones(()) if HALF[ppo.precision] == jnp.bfloat16 else _unit(largest())
+    return jnp.ones(()) if HALF[ppo.precision] == jnp.bfloat16 else _unit(largest)
 
 
 def _unit(largest: Array) -> Array:

@@ -57,15 +57,15 @@ class Stats(NamedTuple):
     grad_pi: Array  # [], norm of the clipped loss's gradient
 
 
-def outputs(ppo: PPO, net: Net, x: Array) -> Array:
+def outputs(ppo: PPO, view: Any, x: Array) -> Array:
     """What the network says of many samples, a block at a time, so that its layers need little room.
 
-    x [N, in] -> [N, out].
+    view is the network as `nets` takes it. x [N, in] -> [N, out].
     """
     count, inputs = x.shape
     block = min(count, BLOCK)
     blocks = jnp.pad(x, ((0, -count % block), (0, 0))).reshape(-1, block, inputs)
-    return jax.lax.map(lambda x: nets(ppo).output(ppo, net, x), blocks).reshape(blocks.size // inputs, -1)[:count]
+    return jax.lax.map(lambda x: nets(ppo).output(ppo, view, x), blocks).reshape(blocks.size // inputs, -1)[:count]
 
 
 def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, m: int) -> Learner:
@@ -91,7 +91,7 @@ def minibatch(
         for view, target in zip(seen.critics, samples.target.T, strict=True)
     ]
     steps = [
-        _critic_step(ppo, critic, state, grads)
+        critic_step(ppo, critic, state, grads)
         for critic, state, (grads, _) in zip(learner.critics, learner.critic_adams, judged, strict=True)
     ]
     critic_adams, critics = zip(*steps, strict=True)
@@ -107,7 +107,7 @@ def nets(ppo: PPO) -> ModuleType:
     return fused if fused.fits(ppo) else networks
 
 
-def _critic_step(ppo: PPO, critic: Net, state: adam.Adam, grads: Net) -> tuple[adam.Adam, Net]:
+def critic_step(ppo: PPO, critic: Net, state: adam.Adam, grads: Net) -> tuple[adam.Adam, Net]:
     """One step down the weighted squared error, whose gradient grads is, and the weights' own squares."""
     grads = jax.tree.map(lambda g, w: g + 2 * ppo.critic_l2 * w, grads, critic)
     return adam.step(state, critic, grads, ppo.critic_lr, ppo.max_grad_norm)

@@ -75,21 +75,20 @@ def program_text(branch: Branch) -> tuple[str, str]:
     program = Program()
     pointers = _Pointers(program)
     start = _Start(program, pointers)
-    arrays = [v.size for v in avals] + [size for size, _ in types] * 2
-    bases = [pointers.next() for _ in arrays]
-    rows = lambda world: [_row(program, base, world, size) for base, size in zip(bases, arrays, strict=True)]
-    k = len(avals)
+    sources = [(pointers.next(), v.size) for v in avals]
+    defaults, targets = ([(pointers.next(), size) for size, _ in types] for _ in range(2))
+    rows = lambda arrays, world: [_row(program, base, world, size) for base, size in arrays]
     start.copies()
-    copied = rows(start.world())
-    for source, target, (size, dtype) in zip(copied[k : k + len(types)], copied[k + len(types) :], types, strict=True):
-        for number in range(size):
-            target.write(number, source.read(number, dtype))
+    world = start.world()
+    for source, target, (size, dtype) in zip(rows(defaults, world), rows(targets, world), types, strict=True):
+        for k in range(size):
+            target.write(k, source.read(k, dtype))
     start.computes()
-    here = rows(start.world())
-    sources, targets = here[:k], here[k + len(types) :]
-    args = [objects([s.read(k, v.dtype) for k in range(v.size)], v.shape) for s, v in zip(sources, avals, strict=True)]
+    world = start.world()
+    read = zip(rows(sources, world), avals, strict=True)
+    args = [objects([row.read(k, v.dtype) for k in range(v.size)], v.shape) for row, v in read]
     scope = Scope(program)
-    for target, values in zip(targets, scope.run(jaxpr, args), strict=True):
+    for target, values in zip(rows(targets, world), scope.run(jaxpr, args), strict=True):
         for k, number in enumerate(values.flat):
             target.write(k, scope.value(number))
     return name, program.text(name, pointers.names)

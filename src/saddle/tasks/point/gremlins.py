@@ -43,14 +43,15 @@ def button_step(agent: Array, buttons: Array, anchors: Array, gremlins: Array, t
     far = body.DT * _speed(gremlins) + world.gap(flown, gremlins)
     busy = _busy(agent, buttons, anchors, gremlins, flown, far)
     reached = body.REACH + world.travel(agent[3:5])
-    meets = _nearest(busy, world.gap(agent, gremlins) - reached - REACH - KICK - far)
+    to_robot = world.gap(agent, gremlins) - reached
+    meets = _nearest(busy, to_robot - REACH - KICK - far)
     at_button = jnp.any(world.gap(agent, buttons) < reached + BUTTON_RADIUS) & ~jnp.any(meets)
     free = (*world.free(agent, action), jnp.zeros(4, bool))
     static = patch_rare(_button_contacts, at_button, (agent, buttons, action), free, kernel=True)
     x = (agent, buttons, anchors, gremlins, time, action)
     moved = _one_by_one(x, busy, meets, flown, static)
     reach = jnp.where(busy, REACH + _strayed(gremlins, moved[2]), FLAT_REACH + far)
-    tangled = _tangled(world.gap(agent, gremlins) - reached, gremlins, busy, meets, reach)
+    tangled = _tangled(to_robot, gremlins, busy, meets, reach)
     return patch_rare(_gremlin_contacts, tangled, x, moved, kernel=True)
 
 
