@@ -7,7 +7,6 @@ them element by element), so that a whole step compiles to a few fused loops.
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -93,16 +92,6 @@ def integrate(agent: Agent, f: Planar) -> Agent:
     a = solve(q.yaw, f, H)
     v = Planar(v.x + H * a.x, v.y + H * a.y, v.yaw + H * a.yaw)
     return Agent(Planar(q.x + H * v.x, q.y + H * v.y, q.yaw + H * v.yaw), v)
-
-
-def free_step(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]:
-    """One env step without contacts: the new state and the acceleration that the accelerometer sees there."""
-
-    def substep(_: int, agent: Agent) -> Agent:
-        return integrate(agent, smooth_force(agent, throttle, turn))
-
-    agent = jax.lax.fori_loop(0, SUBSTEPS, substep, agent)
-    return agent, solve(agent.q.yaw, smooth_force(agent, throttle, turn), 0.0)
 
 
 def sensors(agent: Agent, acceleration: Planar) -> Array:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.tasks.point import body
+from saddle.tasks.point import body, drive
 from saddle.tasks.point.body import Agent
 from saddle.tasks.point.lidar import lidar
 from saddle.tasks.point.shared import agent_at_rest, check_action, fresh, stepped, yaws
@@ -53,7 +53,7 @@ class Circle:
     def step(self, state: CircleState, action: Array) -> CircleState:
         """Ten free substeps, then the rules."""
         check_action(self.spec, action)
-        agent, acceleration = body.free_step(body.unpack(state.agent), *body.controls(action))
+        agent, acceleration = drive.step(body.unpack(state.agent), *body.controls(action))
         return self.settle(state, body.pack(agent), jnp.stack(acceleration))
 
     def settle(self, state: CircleState, agent: Array, acceleration: Array) -> CircleState:

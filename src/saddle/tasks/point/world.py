@@ -7,7 +7,7 @@ within the step go through the contact solver (rare.patch_rare).
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.tasks.point import body
+from saddle.tasks.point import body, drive
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, rigid, scenes
 from saddle.tasks.point.physics.portal import Pillar
@@ -44,7 +44,7 @@ def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[A
 
 def free(agent: Array, action: Array) -> tuple[Array, Array]:
     """The robot after a step in which it touches nothing, [6], and its acceleration [3]."""
-    moved, acceleration = body.free_step(body.unpack(agent), *body.controls(action))
+    moved, acceleration = drive.step(body.unpack(agent), *body.controls(action))
     return body.pack(moved), jnp.stack(acceleration)
 
 

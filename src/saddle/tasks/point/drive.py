@@ -1,0 +1,56 @@
+"""The robot's env step without contacts. On a GPU all substeps are one kernel; as a loop of XLA's they were twenty."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, ShapeDtypeStruct
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import triton
+
+from saddle.tasks.batch import one_batch
+from saddle.tasks.point.body import SUBSTEPS, Agent, Planar, integrate, smooth_force, solve
+
+WORLDS = 128  # of one program of the kernel
+
+
+def step(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]:
+    """One world: the new state and the acceleration that the accelerometer sees there."""
+    if jax.default_backend() != "gpu":
+        return substeps(agent, throttle, turn)
+    after = one_batch(in_kernel)(jnp.stack([*agent.q, *agent.v, throttle, turn]))
+    return Agent(Planar(*after[:3]), Planar(*after[3:6])), Planar(*after[6:])
+
+
+def substeps(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]:
+    """As `step`, of any batch of worlds element by element."""
+
+    def substep(_: int, agent: Agent) -> Agent:
+        return integrate(agent, smooth_force(agent, throttle, turn))
+
+    agent = jax.lax.fori_loop(0, SUBSTEPS, substep, agent)
+    return agent, solve(agent.q.yaw, smooth_force(agent, throttle, turn), 0.0)
+
+
+def in_kernel(worlds: Array) -> Array:
+    """[N, 8]: pose, velocity, throttle, turn -> [N, 9]: pose, velocity, acceleration."""
+    count = worlds.shape[0]
+    padded = -(-count // WORLDS) * WORLDS
+
+    def kernel(before: Any, after: Any) -> None:
+        x, y, yaw, vx, vy, w, throttle, turn = (before[i, :] for i in range(8))
+        agent, acceleration = substeps(Agent(Planar(x, y, yaw), Planar(vx, vy, w)), throttle, turn)
+        for i, column in enumerate([*agent.q, *agent.v, *acceleration]):
+            after[i, :] = column
+
+    block = lambda rows: pl.BlockSpec((rows, WORLDS), lambda i: (0, i))
+    call = pl.pallas_call(
+        kernel,
+        ShapeDtypeStruct((9, padded), worlds.dtype),
+        grid=(padded // WORLDS,),
+        in_specs=[block(8)],
+        out_specs=block(9),
+        compiler_params=triton.CompilerParams(num_warps=4),
+        interpret=jax.default_backend() == "cpu",
+    )
+    return call(jnp.pad(worlds.T, ((0, 0), (0, padded - count)))).T[:count]
