@@ -149,7 +149,8 @@ class PPO:
     """Largest beta. The study has none; with no cost in a batch beta explodes."""
     precision: Precision = "highest"
     """Of the factors of the networks' products: float32, 10 bits of mantissa, or 7. Sums and all else are float32; but
-    with bf16 on a GPU the gradients of the weights between hidden layers have 7 bits too."""
+    with bf16 on a GPU the gradients of the weights between hidden layers have 7 bits too, and anywhere Adam's first
+    moments of weights."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", tuple(self.hidden))

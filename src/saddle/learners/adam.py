@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import DTypeLike
 
 from saddle.learners.networks import squares
 
@@ -34,8 +35,14 @@ def step(state: Adam, params: Any, grads: Any, lr: Array | float, max_norm: floa
     """Scale the gradient to at most max_norm, then descend."""
     scale = jnp.minimum(1.0, max_norm / (norm(grads) + 1e-6))
     count = state.count + 1
-    mu = jax.tree.map(lambda m, g: BETA_1 * m + (1 - BETA_1) * scale * g, state.mu, grads)
+    mu = jax.tree.map(lambda m, g: BETA_1 * m.astype(g.dtype) + (1 - BETA_1) * scale * g, state.mu, grads)
     nu = jax.tree.map(lambda v, g: BETA_2 * v + (1 - BETA_2) * (scale * g) ** 2, state.nu, grads)
     size, spread = lr / (1 - BETA_1**count), jnp.sqrt(1 - BETA_2**count)
     descend = lambda p, m, v: p - size * m / (jnp.sqrt(v) / spread + EPSILON)
-    return Adam(mu, nu, count), jax.tree.map(descend, params, mu, nu)
+    kept = jax.tree.map(lambda new, old: new.astype(old.dtype), mu, state.mu)
+    return Adam(kept, nu, count), jax.tree.map(descend, params, mu, nu)
+
+
+def narrow(state: Adam, dtype: DTypeLike) -> Adam:
+    """With the first moment of every matrix rounded to dtype, which `step` then keeps it in."""
+    return state._replace(mu=jax.tree.map(lambda m: m.astype(dtype) if m.ndim > 1 else m, state.mu))

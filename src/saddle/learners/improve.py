@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.config import PPO
-from saddle.learners import networks
+from saddle.learners import adam, networks
 from saddle.learners import ppo as one
 from saddle.learners.ppo import Learner, Samples, Stats, Views
 
@@ -40,7 +40,9 @@ def improve(
     members = active.shape[0]
     chunk = -(-members // -(-members // chunk))  # as few chunks, but even ones: no places to fill up
     inputs = _Inputs(samples, learner.actor.log_std, lam, keys)
-    start = Improvement(learner, _no_stats(members, lam.shape[1]), jnp.zeros(members), jnp.zeros(members, jnp.int32))
+    start = Improvement(
+        _moments(ppo, learner), _no_stats(members, lam.shape[1]), jnp.zeros(members), jnp.zeros(members, jnp.int32)
+    )
 
     def some_left(carry: tuple[Improvement, Array, Array]) -> Array:
         _, active, done = carry
@@ -51,7 +53,19 @@ def improve(
         so_far = _pass(ppo, so_far, inputs, lr, active, done, chunk)
         return so_far, active & (so_far.kl <= ppo.target_kl), done + 1
 
-    return jax.lax.while_loop(some_left, next_pass, (start, active, jnp.zeros((), jnp.int32)))[0]
+    done = jax.lax.while_loop(some_left, next_pass, (start, active, jnp.zeros((), jnp.int32)))[0]
+    like = lambda new, old: new.astype(old.dtype)
+    return done._replace(learner=jax.tree.map(like, done.learner, learner))
+
+
+def _moments(ppo: PPO, learner: Learner) -> Learner:
+    """In bf16, with Adam's first moments 16 bits wide for as long as the passes last: less for memory to carry."""
+    if ppo.precision != "bf16":
+        return learner
+    narrow = lambda state: adam.narrow(state, jnp.bfloat16)
+    return learner._replace(
+        actor_adam=narrow(learner.actor_adam), critic_adams=tuple(map(narrow, learner.critic_adams))
+    )
 
 
 def _pass(

@@ -25,11 +25,11 @@ FIRST = (64, 64, 256, 4)
 OUTPUTS = (8, 2)
 JUDGE = (128, 256, 64, 8)
 REGRESSION = (1, 32, 1)
-TOPS_ONE, TOPS_MORE = (8, 128, 256, 2), (16, 128, 256, 8)
+TOPS_ONE, TOPS_MORE = (4, 256, 256, 2), (16, 128, 256, 8)
 DELTA = (64, 64, 4)
 BOTTOMS = (32, 128, 4)
 SQUARES = (64, 128, 256, 8)
-AHEAD = 4  # rows of a regression that are under way at once
+AT_ONCE = 4  # rows of a regression that are under way together
 COLUMNS = 16  # a tensor core takes no fewer
 HALF_MAX = 65504.0  # of float16
 
@@ -110,22 +110,26 @@ def regression(
     def kernel(
         y: Any, per: Any, b: Any, w: Any, c: Any, target: Any, weight: Any, error: Any, out: Any, sums: Any
     ) -> None:
-        def some(at: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            act, slope = activation.both(_widen(y[at, :]) * per[0] + b[...][None])
-            off = jnp.sum(act * w[...][None], 1) + c[0] - target[at]
-            error[at] = off
-            pull = (weight[at] * off)[:, None]
-            delta = pull * w[...][None] * slope
-            out[at, :] = narrow(delta, out.dtype)
-            return carry[0] + delta, carry[1] + pull * act
+        places = lambda i: [pl.ds((i * AT_ONCE + k) * rows, rows) for k in range(AT_ONCE)]
 
-        def more(i: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            for k in range(AHEAD):
-                carry = some(pl.ds((i * AHEAD + k) * rows, rows), carry)
+        def load(i: Array) -> list[tuple[Array, Array, Array]]:
+            return [(y[at, :], target[at], weight[at]) for at in places(i)]
+
+        def some(i: Array, loaded: list, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            sides = [activation.both(_widen(y) * per[0] + b[...][None]) for y, *_ in loaded]
+            errors = [
+                jnp.sum(act * w[...][None], 1) + c[0] - t for (act, _), (_, t, _) in zip(sides, loaded, strict=True)
+            ]
+            for at, (act, slope), off, (*_, k) in zip(places(i), sides, errors, loaded, strict=True):
+                error[at] = off
+                pull = (k * off)[:, None]
+                delta = pull * w[...][None] * slope
+                out[at, :] = narrow(delta, out.dtype)
+                carry = carry[0] + delta, carry[1] + pull * act
             return carry
 
         zeros = jnp.zeros((rows, h), float32)
-        for j, total in enumerate(jax.lax.fori_loop(0, span // rows // AHEAD, more, (zeros, zeros))):
+        for j, total in enumerate(_ahead(span // rows // AT_ONCE, load, some, (zeros, zeros))):
             sums[0, j, :] = jnp.sum(total, 0)
 
     each, whole, block = _block((span,), "i"), _block((h,), "_"), _block((span, h), "i_")
@@ -157,14 +161,17 @@ def tops(
     def kernel(y: Any, per: Any, b: Any, w: Any, last: Any, weights: Any, *out: Any) -> None:
         *written, partial = out
 
-        def some(i: Array, sums: list[Array]) -> list[Array]:
+        def load(i: Array) -> tuple[Array, list[Array], list[Array]]:
             at = pl.ds(i * rows, rows)
-            act, slope = activation.both(_widen(y[at, :]) * per[0] + b[...][None])
-            ends = [last[j, at] for j in range(a)]
+            return y[at, :], [last[j, at] for j in range(a)], [weights[j, at] for j in range(k)]
+
+        def some(i: Array, loaded: tuple, sums: list[Array]) -> list[Array]:
+            entering, ends, pulls = loaded
+            at = pl.ds(i * rows, rows)
+            act, slope = activation.both(_widen(entering) * per[0] + b[...][None])
             delta = sum(end[:, None] * w[j, :][None] for j, end in enumerate(ends)) * slope
             deltas, found = [delta] if plain else [], []
-            for j in range(k):
-                weight = weights[j, at]
+            for weight in pulls:
                 weighted = delta * weight[:, None]
                 deltas.append(weighted)
                 found += [weighted, *(act * (weight * end)[:, None] for end in ends)]
@@ -173,7 +180,7 @@ def tops(
             return [x + y for x, y in zip(sums, found, strict=True)]
 
         start = [jnp.zeros((rows, columns), float32)] * (k * (1 + a))
-        for j, total in enumerate(jax.lax.fori_loop(0, span // rows, some, start)):
+        for j, total in enumerate(_ahead(span // rows, load, some, start)):
             partial[0, j, :] = jnp.sum(total, 0)
 
     block, each = _block((span, columns), "ij"), lambda count: _block((count, span), "_i")
@@ -261,6 +268,20 @@ def columns(x: Array) -> Array:
     """x [N, P] with columns of zeros up to a power of two that a tensor core takes."""
     wanted = max(COLUMNS, 1 << (x.shape[1] - 1).bit_length())
     return jnp.pad(x, ((0, 0), (0, wanted - x.shape[1])))
+
+
+def _ahead(count: int, load: Callable, some: Callable, start: Any) -> Any:
+    """Fold some(i, load(i), carry) over i, where the next load is always on its way already.
+
+    The compiler would not move a load ahead of the stores that come before it.
+    """
+
+    def step(i: Array, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        so_far, loaded = carry
+        following = load(jnp.minimum(i + 1, count - 1))
+        return some(i, loaded, so_far), following
+
+    return jax.lax.fori_loop(0, count, step, (start, load(0)))[0]
 
 
 def _call(
