@@ -56,8 +56,12 @@ def criteria(task: str, engine: str) -> tuple[Criterion, ...]:
 
 
 def judge(golden: Golden, engine: str, precision: Precision) -> Report:
-    """Step the rows on that engine and hold what comes out against the criteria. MuJoCo C is always float64."""
-    precision = "float64" if engine == "native" else precision
+    """Step the rows on that engine and hold what comes out against the criteria.
+
+    MuJoCo C is always float64, Warp always float32.
+    """
+    only: dict[str, Precision] = {"native": "float64", "mjx-warp": "float32"}
+    precision = only.get(engine, precision)
     body = BODIES[golden.task]
     out = step_native(golden, body) if engine == "native" else step_mjx(golden, engine, precision)
     return report(golden, out, engine, precision)

@@ -1,7 +1,7 @@
 """The velocity tasks on MJX, inside JAX: on its own code ("jax", anywhere) or on Warp ("warp", a CUDA GPU).
 
-A world is its positions and velocities: MJX's own data is made anew in every env step and the solver starts cold, as in
-the reference's transitions. All worlds of a batch go through the engine together, however they are stacked.
+A world is its positions and velocities: nothing of the engine's own data outlasts an env step and the solver starts
+cold, as in the reference's transitions. All worlds of a batch go through the engine together, however they are stacked.
 """
 
 from collections.abc import Callable
@@ -120,5 +120,8 @@ class MjxTask:
 @cache
 def _advance(body: Body, impl: Impl, iterations: int | None) -> Callable[[tuple[Array, Array, Array]], steppers.Moved]:
     """(qpos [nq], qvel [nv], control [nu]) of one world -> where it is after an env step."""
-    step = steppers.jax_step if impl == "jax" else steppers.warp_step
-    return one_batch(step(body, iterations))
+    if impl == "jax":
+        return one_batch(steppers.jax_step(body, iterations))
+    from saddle.tasks.velocity.warp_graph import warp_step  # needs Warp
+
+    return one_batch(warp_step(body, iterations))

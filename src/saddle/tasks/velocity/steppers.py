@@ -1,4 +1,4 @@
-"""One env step of a batch of worlds in MJX, on either of its implementations."""
+"""One env step of a batch of worlds in MJX's own code, and what a body can need; `warp_graph` has the step on Warp."""
 
 import contextlib
 import copy
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from saddle.tasks.velocity import colliders, models
@@ -21,7 +20,6 @@ with contextlib.redirect_stdout(io.StringIO()):  # it prints that Warp is missin
 
 TORSO = 1  # the first body after the world
 ROWS = 4  # constraint rows of a contact with friction
-LARGE = 4096  # numbers
 
 # Runge and Kutta: each stage's weight, and how far (in substeps) the next stage starts from here.
 STAGES = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))
@@ -44,7 +42,7 @@ def jax_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mov
     substep = _runge_kutta if native.opt.integrator == 1 else _euler
 
     def one(qpos: Array, qvel: Array, control: Array) -> Moved:
-        model = put_model(body, "jax", iterations)
+        model = put_model(body, iterations)
         data = mjx.make_data(native, impl="jax").replace(ctrl=control)
         more = lambda _, moved: substep(body, model, data, moved)
         start = (Moved(qpos, qvel, qpos[: body.travels]), jnp.zeros_like(qvel))
@@ -84,40 +82,6 @@ def _runge_kutta(body: Body, model: Any, data: Any, carry: tuple[Moved, Array]) 
     return Moved(moved, qvel + h * mean_slope, seen if body.free else moved[: body.travels]), warm
 
 
-def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Moved]:
-    """MuJoCo Warp behind MJX: a substep is one call into its graph of kernels."""
-    colliders.in_warp()
-    native: Any = models.compiled(body.model())
-
-    def batched(batch: Batch) -> Moved:
-        model = put_model(body, "warp", iterations)
-        worlds = batch[0].shape[0]
-        contacts, rows = most_contacts(body)
-        with jax.ensure_compile_time_eval():
-            data = mjx.make_data(native, impl="warp", naconmax=worlds * contacts, njmax=rows)
-        data = jax.tree.map(_blank, data)
-
-        def one(qpos: Array, qvel: Array, control: Array) -> Moved:
-            start = data.replace(qpos=qpos, qvel=qvel, ctrl=control)
-            more = lambda data, _: (mjx.step(model, data), None)
-            end = jax.lax.scan(more, start, None, length=body.substeps)[0]
-            seen = end.xpos[TORSO] if body.free else end.qpos
-            return Moved(end.qpos, end.qvel, seen[: body.travels])
-
-        return jax.vmap(one)(*batch)
-
-    return batched
-
-
-def _blank(leaf: Any) -> Any:
-    """A large buffer, filled with one value, as an expression: as a constant it would be written into the program."""
-    if leaf.size < LARGE:
-        return leaf
-    values = np.asarray(leaf)
-    assert (values == values.flat[0]).all(), "MJX fills its large buffers with one value each"
-    return jnp.full(leaf.shape, values.flat[0])
-
-
 @cache
 def most_contacts(body: Body) -> tuple[int, int]:
     """Contacts and constraint rows that a world can have at once: buffers of this size cannot overflow.
@@ -144,15 +108,15 @@ def _linked_pairs(model: Any) -> int:
     return count
 
 
-def put_model(body: Body, impl: str, iterations: int | None = None) -> Any:
+def put_model(body: Body, iterations: int | None = None) -> Any:
     """The model as MJX wants it, in the precision that JAX has now."""
-    return _put_model(body, impl, iterations, jnp.zeros(()).dtype.name)
+    return _put_model(body, iterations, jnp.zeros(()).dtype.name)
 
 
 @cache
-def _put_model(body: Body, impl: str, iterations: int | None, dtype: str) -> Any:
+def _put_model(body: Body, iterations: int | None, dtype: str) -> Any:
     model: Any = copy.copy(models.compiled(body.model()))
     model.opt.disableflags = 0  # MJX never resets a diverged world, and does not know the flag that says so
     model.opt.iterations = iterations or model.opt.iterations
     with jax.ensure_compile_time_eval():
-        return mjx.put_model(model, impl=impl)
+        return mjx.put_model(model, impl="jax")

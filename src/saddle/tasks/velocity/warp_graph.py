@@ -1,0 +1,127 @@
+# pyright: reportInvalidTypeForm=false
+"""An env step of many worlds by MuJoCo Warp, as one call from JAX. Needs Warp.
+
+MJX's own way to Warp is a call per substep with some 170 arrays in and out, which Python looks through and XLA copies.
+A world is its positions and velocities, so here nothing else crosses: the engine's data stays with Warp, and all
+substeps are one graph of kernels, recorded once.
+
+Many of those kernels start a thread per constraint row that a world could have, and worlds hardly ever have as many. So
+a step runs with room for the usual number; where a world needed more, it runs again with room for all.
+"""
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import warp as wp  # type: ignore[import-not-found]
+from jax import Array
+from mujoco.mjx.third_party import mujoco_warp
+from mujoco.mjx.third_party.mujoco_warp._src import forward as stages
+
+from saddle.tasks.velocity import colliders, models
+from saddle.tasks.velocity.body import Body
+from saddle.tasks.velocity.steppers import TORSO, Batch, Moved, most_contacts
+
+USUAL_ROWS = 32  # in a million steps of random actions, no body has had more
+
+Numbers = wp.array2d(dtype=float)
+Places = wp.array2d(dtype=wp.vec3)
+Counts = wp.array(dtype=int)
+
+
+def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Moved]:
+    """One env step of a batch of worlds."""
+    rows = most_contacts(body)[1]
+
+    def batched(batch: Batch) -> Moved:
+        worlds, dtype = batch[0].shape[0], batch[0].dtype
+        batch = jax.tree.map(lambda x: x.astype(jnp.float32), batch)  # Warp has no other
+        run = lambda rows, batch: _call(body, iterations, worlds, rows)(*batch)
+        if rows <= USUAL_ROWS:
+            qpos, qvel, places, _ = run(rows, batch)
+        else:
+            *usual, exceeded = run(USUAL_ROWS, batch)
+            again = lambda batch, _: run(rows, batch)[:3]
+            qpos, qvel, places = jax.lax.cond(exceeded[0] > 0, again, lambda _, usual: usual, batch, usual)
+        seen = places[:, TORSO] if body.free else qpos
+        return jax.tree.map(lambda x: x.astype(dtype), Moved(qpos, qvel, seen[:, : body.travels]))
+
+    return batched
+
+
+@cache
+def _call(body: Body, iterations: int | None, worlds: int, rows: int) -> Callable[..., list[Array]]:
+    """qpos [N, nq], qvel [N, nv], control [N, nu] -> qpos, qvel, where bodies were seen last, and a flag.
+
+    The places are [N, bodies, 3]. The flag [1] is 1 if a world had more constraint rows than that; then all is void.
+    """
+    colliders.in_warp()
+    on_gpu = jax.default_backend() == "gpu"
+    with wp.ScopedDevice("cuda:0" if on_gpu else "cpu"):
+        model, data = _allocate(body, iterations, worlds, rows)
+
+    def run(
+        qpos: Numbers,
+        qvel: Numbers,
+        control: Numbers,
+        qpos_out: Numbers,
+        qvel_out: Numbers,
+        places: Places,
+        exceeded: Counts,
+    ) -> None:
+        for to, values in ((data.qpos, qpos), (data.qvel, qvel), (data.ctrl, control)):
+            wp.copy(to, values)
+        data.qacc_warmstart.zero_()
+        exceeded.zero_()
+        with _watched(exceeded):
+            for _ in range(body.substeps):
+                mujoco_warp.step(model, data)
+        for to, values in ((qpos_out, data.qpos), (qvel_out, data.qvel), (places, data.xpos)):
+            wp.copy(to, values)
+
+    # Recorded on arrays of its own, a graph serves wherever JAX has its arrays next time.
+    mode = wp.JaxCallableGraphMode.WARP_STAGED if on_gpu else wp.JaxCallableGraphMode.NONE
+    outputs = {"qpos_out": data.qpos, "qvel_out": data.qvel, "places": data.xpos}
+    shapes = {name: array.shape for name, array in outputs.items()} | {"exceeded": (1,)}
+    return wp.jax_callable(run, num_outputs=4, graph_mode=mode, output_dims=shapes)
+
+
+def _allocate(body: Body, iterations: int | None, worlds: int, rows: int) -> tuple[Any, Any]:
+    """The model, and data for so many worlds with room for so many rows of each and for all their contacts."""
+    native: Any = copy.copy(models.compiled(body.model()))
+    native.opt.disableflags = 0  # Warp does not know the flag that keeps a diverged world from being reset
+    native.opt.iterations = iterations or native.opt.iterations
+    model = mujoco_warp.put_model(native)
+    model.opt.warn_overflow = 0  # `_watched` notices
+    model.nlight = 0  # nobody looks
+    contacts = worlds * most_contacts(body)[0]
+    return model, mujoco_warp.make_data(native, nworld=worlds, naconmax=contacts, njmax=rows)
+
+
+@contextlib.contextmanager
+def _watched(exceeded: Any) -> Iterator[None]:
+    """Meanwhile every evaluation of the forces sets `exceeded` if a world had more rows than there is room for.
+
+    Warp's own flag is set once a substep, from the last of its four evaluations.
+    """
+    theirs = stages.forward
+
+    def forward(model: Any, data: Any) -> None:
+        theirs(model, data)
+        wp.launch(_watch, data.nworld, inputs=[data.nefc, data.njmax], outputs=[exceeded])
+
+    stages.forward = forward
+    try:
+        yield
+    finally:
+        stages.forward = theirs
+
+
+@wp.kernel
+def _watch(rows: Counts, room: int, exceeded: Counts) -> None:
+    if rows[wp.tid()] > room:
+        exceeded[0] = 1
