@@ -9,7 +9,8 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
 from saddle.tasks.batch import one_batch
-from saddle.tasks.point.body import SUBSTEPS, Agent, Planar, integrate, smooth_force, solve
+from saddle.tasks.point import body
+from saddle.tasks.point.body import Agent, Planar
 
 WORLDS = 128  # of one program of the kernel
 
@@ -26,10 +27,10 @@ def substeps(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]
     """As `step`, of any batch of worlds element by element."""
 
     def substep(_: int, agent: Agent) -> Agent:
-        return integrate(agent, smooth_force(agent, throttle, turn))
+        return body.integrate(agent, body.smooth_force(agent, throttle, turn))
 
-    agent = jax.lax.fori_loop(0, SUBSTEPS, substep, agent)
-    return agent, solve(agent.q.yaw, smooth_force(agent, throttle, turn), 0.0)
+    agent = jax.lax.fori_loop(0, body.SUBSTEPS, substep, agent)
+    return agent, body.solve(agent.q.yaw, body.smooth_force(agent, throttle, turn), 0.0)
 
 
 def in_kernel(worlds: Array) -> Array:
