@@ -25,6 +25,7 @@ AT_ONCE = 128  # columns of inputs that a kernel holds
 HEADROOM = 64.0  # times the largest target; errors may be larger, and most are smaller
 MARGIN = 32.0  # by which weights are kept smaller, for sums of products with them
 SMALL_TARGET = 1e-2  # an error beside smaller ones is not taken to be as small
+DEEP = 110  # the least power of two that a network's weights are brought back from; L2 alone takes them to 2^-106
 WIDTHS = (64, 128, 256, 512)  # of a hidden layer: what a block of a kernel can be
 ROOMY = ("9.0", "10.0", "10.3")  # compute capabilities of Hopper and of Blackwell in data centres: 227 KiB
 HALF = {"bf16": jnp.bfloat16, "tf32": jnp.float16}
@@ -217,16 +218,17 @@ def _width(inputs: int) -> int:
 
 def _unit_if_needed(ppo: PPO, largest: Array) -> Array:
     """[], of an array whose largest number this is; bfloat16 needs none, since it holds what float32 holds."""
-    return jnp.ones(()) if HALF[ppo.precision] == jnp.bfloat16 else _unit(largest)
+    return jnp.ones(()) if HALF[ppo.precision] == jnp.bfloat16 else _unit(largest, DEEP)
 
 
-def _unit(largest: Array) -> Array:
+def _unit(largest: Array, most: int = 60) -> Array:
     """A power of two, hence exact, that brings `largest` to between 1 and 2, where float16 holds it and less best.
 
-    Weights differ by many powers of ten: about 1 / N, but where no sample has a cost, beta and they are huge.
+    Samples' weights differ by many powers of ten: about 1 / N, but where no sample has a cost, beta and they are huge.
+    No power above `most` is taken, so that what is multiplied with it stays finite.
     """
     _, exponent = jnp.frexp(jnp.where((largest > 0) & jnp.isfinite(largest), largest, 1.0))
-    return jnp.ldexp(jnp.ones_like(largest), jnp.clip(1 - exponent, -60, 60))
+    return jnp.ldexp(jnp.ones_like(largest), jnp.clip(1 - exponent, -most, most))
 
 
 def _fill(trace: Trace, x: Array) -> Array:
