@@ -34,12 +34,20 @@ def worlds() -> tuple[jax.Array, ...]:
     return batch(load(None, (TASK,))[0])
 
 
-@pytest.mark.parametrize("rows", [4, 1000])
-def test_room_for_fewer_rows_changes_nothing(monkeypatch, worlds, rows):
+@pytest.mark.parametrize(("rows", "contacts"), [(4, 100), (1000, 0), (1000, 100)])
+def test_how_much_room_there_is_changes_nothing(monkeypatch, worlds, rows, contacts):
+    """With 4 rows, or 16 contacts for all worlds, there is not enough: the step runs again."""
     expected = step(worlds)
     monkeypatch.setattr(warp_graph, "USUAL_ROWS", rows)
-    assert most_contacts(BODIES[TASK])[1] > 4
+    monkeypatch.setattr(warp_graph, "USUAL_CONTACTS", contacts)
+    rooms, allocate = [], warp_graph._allocate
+    monkeypatch.setattr(warp_graph, "_allocate", lambda *args: rooms.append(args[-1]) or allocate(*args))
+    warp_graph._call.cache_clear()
     np.testing.assert_array_equal(step(worlds), expected)
+    most, all_rows = most_contacts(BODIES[TASK])
+    count = len(worlds[0])
+    assert rooms[0] == (count * min(contacts, most) + most, min(rows, all_rows))
+    assert rooms[1] == (count * most, all_rows)
 
 
 @pytest.mark.parametrize("broken", [np.nan, 1e20])

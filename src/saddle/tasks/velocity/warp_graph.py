@@ -5,15 +5,15 @@ MJX's own way to Warp is a call per substep with some 170 arrays in and out, whi
 A world is its positions and velocities, so here nothing else crosses: the engine's data stays with Warp, and all
 substeps are one graph of kernels, recorded once.
 
-Many of those kernels start a thread per constraint row that a world could have, and worlds hardly ever have as many. So
-a step runs with room for the usual number; where a world needed more, it runs again with room for all.
+Many of those kernels start a thread for every contact or constraint row that there could be, and worlds hardly ever
+have as many. So a step runs with room for the usual number; where that was too little, it runs again with room for all.
 """
 
 import contextlib
 import copy
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,27 +26,32 @@ from saddle.tasks.velocity import colliders, models
 from saddle.tasks.velocity.body import Body
 from saddle.tasks.velocity.steppers import TORSO, Batch, Moved, most_contacts
 
-USUAL_ROWS = 32  # in a million steps of random actions, no body has had more
+USUAL_ROWS = 32  # of a world: in a million steps of random actions, no body has had more
+USUAL_CONTACTS = 8  # of a world, on average over a batch, with pairs that are only near; under random actions 2
 
 Numbers = wp.array2d(dtype=float)
 Places = wp.array2d(dtype=wp.vec3)
 Counts = wp.array(dtype=int)
 
 
+class Room(NamedTuple):
+    """What the engine's data is sized for."""
+
+    contacts: int  # of all worlds together
+    rows: int  # of each world
+
+
 def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Moved]:
     """One env step of a batch of worlds."""
-    rows = most_contacts(body)[1]
+    contacts, rows = most_contacts(body)
 
     def batched(batch: Batch) -> Moved:
         worlds, dtype = batch[0].shape[0], batch[0].dtype
         batch = jax.tree.map(lambda x: x.astype(jnp.float32), batch)  # Warp has no other
-        run = lambda rows, batch: _call(body, iterations, worlds, rows)(*batch)
-        if rows <= USUAL_ROWS:
-            qpos, qvel, places, _ = run(rows, batch)
-        else:
-            *usual, exceeded = run(USUAL_ROWS, batch)
-            again = lambda batch, _: run(rows, batch)[:3]
-            qpos, qvel, places = jax.lax.cond(exceeded[0] > 0, again, lambda _, usual: usual, batch, usual)
+        run = lambda room, batch: _call(body, iterations, worlds, room)(*batch)
+        *usual, exceeded = run(Room(worlds * min(USUAL_CONTACTS, contacts) + contacts, min(USUAL_ROWS, rows)), batch)
+        again = lambda batch, _: run(Room(worlds * contacts, rows), batch)[:3]
+        qpos, qvel, places = jax.lax.cond(exceeded[0] > 0, again, lambda _, usual: usual, batch, usual)
         seen = places[:, TORSO] if body.free else qpos
         return jax.tree.map(lambda x: x.astype(dtype), Moved(qpos, qvel, seen[:, : body.travels]))
 
@@ -54,15 +59,15 @@ def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mo
 
 
 @cache
-def _call(body: Body, iterations: int | None, worlds: int, rows: int) -> Callable[..., list[Array]]:
+def _call(body: Body, iterations: int | None, worlds: int, room: Room) -> Callable[..., list[Array]]:
     """qpos [N, nq], qvel [N, nv], control [N, nu] -> qpos, qvel, where bodies were seen last, and a flag.
 
-    The places are [N, bodies, 3]. The flag [1] is 1 if a world had more constraint rows than that; then all is void.
+    The places are [N, bodies, 3]. The flag [1] is 1 if there was not room enough; then all is void.
     """
     colliders.in_warp()
     on_gpu = jax.default_backend() == "gpu"
     with wp.ScopedDevice("cuda:0" if on_gpu else "cpu"):
-        model, data = _allocate(body, iterations, worlds, rows)
+        model, data = _allocate(body, iterations, worlds, room)
 
     def run(
         qpos: Numbers,
@@ -90,21 +95,20 @@ def _call(body: Body, iterations: int | None, worlds: int, rows: int) -> Callabl
     return wp.jax_callable(run, num_outputs=4, graph_mode=mode, output_dims=shapes)
 
 
-def _allocate(body: Body, iterations: int | None, worlds: int, rows: int) -> tuple[Any, Any]:
-    """The model, and data for so many worlds with room for so many rows of each and for all their contacts."""
+def _allocate(body: Body, iterations: int | None, worlds: int, room: Room) -> tuple[Any, Any]:
+    """The model, and data for so many worlds."""
     native: Any = copy.copy(models.compiled(body.model()))
     native.opt.disableflags = 0  # Warp does not know the flag that keeps a diverged world from being reset
     native.opt.iterations = iterations or native.opt.iterations
     model = mujoco_warp.put_model(native)
     model.opt.warn_overflow = 0  # `_watched` notices
     model.nlight = 0  # nobody looks
-    contacts = worlds * most_contacts(body)[0]
-    return model, mujoco_warp.make_data(native, nworld=worlds, naconmax=contacts, njmax=rows)
+    return model, mujoco_warp.make_data(native, nworld=worlds, naconmax=room.contacts, njmax=room.rows)
 
 
 @contextlib.contextmanager
 def _watched(exceeded: Any) -> Iterator[None]:
-    """Meanwhile every evaluation of the forces sets `exceeded` if a world had more rows than there is room for.
+    """Meanwhile every evaluation of the forces sets `exceeded` if there was more than there is room for.
 
     Warp's own flag is set once a substep, from the last of its four evaluations.
     """
@@ -112,7 +116,8 @@ def _watched(exceeded: Any) -> Iterator[None]:
 
     def forward(model: Any, data: Any) -> None:
         theirs(model, data)
-        wp.launch(_watch, data.nworld, inputs=[data.nefc, data.njmax], outputs=[exceeded])
+        found = [data.nefc, data.nacon, data.ncollision, data.njmax, data.naconmax]
+        wp.launch(_watch, data.nworld, inputs=found, outputs=[exceeded])
 
     stages.forward = forward
     try:
@@ -122,6 +127,6 @@ def _watched(exceeded: Any) -> Iterator[None]:
 
 
 @wp.kernel
-def _watch(rows: Counts, room: int, exceeded: Counts) -> None:
-    if rows[wp.tid()] > room:
+def _watch(rows: Counts, contacts: Counts, pairs: Counts, most_rows: int, most: int, exceeded: Counts) -> None:
+    if rows[wp.tid()] > most_rows or contacts[0] > most or pairs[0] > most:
         exceeded[0] = 1
