@@ -19,6 +19,7 @@ TASKS = {
     "goal1": "SafetyPointGoal1-v0",
     "halfcheetah": "SafetyHalfCheetahVelocity-v1",
 }
+PRECISIONS = ("highest", "tf32", "bf16")
 POLICIES = sorted(path.name for path in (RESULTS / "policies").iterdir())
 ROWS = ("lambda", "return", "cost")
 RULES = {"fixed": "fixed lambda*", "ga": "gradient ascent", "pid": "PID"}
@@ -34,7 +35,7 @@ def answer(capsys, *argv):
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", [*TASKS, *(f"precision-{name}" for name in PRECISIONS)])
 def test_every_run_is_there_to_its_last_epoch(name):
     study = open_study(RESULTS / name)
     plan = plan_of(study)
@@ -67,6 +68,25 @@ def test_the_sweep_is_quoted_correctly(name, capsys, text):
     for row, key, places in ((returns, "return", digits), (costs, "cost", 1)):
         figures = [f"{group[key]['value']:.{places}f} ± {group[f'{key}_sd']:.{places}f}" for group in quoted]
         assert row[1].split(" | ") == figures
+
+
+def cell(found):
+    """Return / cost as the table of precisions has them, where costs of 50 and more have no decimals."""
+    places = 0 if found["cost"]["value"] >= 50 else 1
+    figures = [(found[key]["value"], found[f"{key}_sd"], n) for key, n in (("return", 1), ("cost", places))]
+    return " / ".join(f"{value:.{n}f} ± {sd:.{n}f}" for value, sd, n in figures)
+
+
+@pytest.mark.parametrize("place", range(len(PRECISIONS)))
+def test_what_precision_does_is_quoted_correctly(place, capsys, text):
+    (found,) = answer(capsys, "analyze", str(RESULTS / f"precision-{PRECISIONS[place]}"))["tasks"]
+    cells = {f"lambda {group['lambda']:.3g}": cell(group) for group in found["groups"]}
+    cells["gradient ascent, limit 10"] = cell(found["comparison"][0])
+    section = text.split("## Does the precision change the result?\n")[1].split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith(("| lambda", "| gradient"))]
+    assert len(rows) == 5
+    quoted = {name.strip(): columns[place].strip() for name, *columns in rows}
+    assert {name: value for name, value in quoted.items() if value} == cells
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -17,7 +17,7 @@ class Activation(NamedTuple):
 
 def _elu(y: Array) -> tuple[Array, Array]:
     below = jnp.exp(jnp.minimum(y, 0.0))  # 1 above zero, as the slope is
-    return jnp.maximum(y, 0.0) + (below - 1.0), below
+    return jnp.maximum(y, below - 1.0), below  # exp(y) - 1 is nowhere less than y
 
 
 def _then(value: Callable[[Array], Array], slope: Callable[[Array], Array]) -> Activation:
