@@ -129,7 +129,7 @@ def regression(
             return carry
 
         zeros = jnp.zeros((rows, h), float32)
-        for j, total in enumerate(_ahead(span // rows // AT_ONCE, load, some, (zeros, zeros))):
+        for j, total in enumerate(_fold(span // rows // AT_ONCE, load, some, (zeros, zeros), ahead=True)):
             sums[0, j, :] = jnp.sum(total, 0)
 
     each, whole, block = _block((span,), "i"), _block((h,), "_"), _block((span, h), "i_")
@@ -180,7 +180,7 @@ def tops(
             return [x + y for x, y in zip(sums, found, strict=True)]
 
         start = [jnp.zeros((rows, columns), float32)] * (k * (1 + a))
-        for j, total in enumerate(_ahead(span // rows, load, some, start)):
+        for j, total in enumerate(_fold(span // rows, load, some, start, ahead=k > 1)):
             partial[0, j, :] = jnp.sum(total, 0)
 
     block, each = _block((span, columns), "ij"), lambda count: _block((count, span), "_i")
@@ -270,8 +270,8 @@ def columns(x: Array) -> Array:
     return jnp.pad(x, ((0, 0), (0, wanted - x.shape[1])))
 
 
-def _ahead(count: int, load: Callable, some: Callable, start: Any) -> Any:
-    """Fold some(i, load(i), carry) over i, where the next load is always on its way already.
+def _fold(count: int, load: Callable, some: Callable, start: Any, ahead: bool) -> Any:
+    """some(i, load(i), carry) over i. With `ahead`, which takes registers, the next load is on its way meanwhile.
 
     The compiler would not move a load ahead of the stores that come before it.
     """
@@ -281,7 +281,9 @@ def _ahead(count: int, load: Callable, some: Callable, start: Any) -> Any:
         following = load(jnp.minimum(i + 1, count - 1))
         return some(i, loaded, so_far), following
 
-    return jax.lax.fori_loop(0, count, step, (start, load(0)))[0]
+    if ahead:
+        return jax.lax.fori_loop(0, count, step, (start, load(0)))[0]
+    return jax.lax.fori_loop(0, count, lambda i, carry: some(i, load(i), carry), start)
 
 
 def _call(
