@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import warp as wp  # type: ignore[import-not-found]
 
 from saddle.tasks import make
+from saddle.tasks.velocity.bodies import BODIES
 
 WORLDS, STEPS = 64, 20
-TASKS = ("Hopper", "Walker2d", "HalfCheetah", "Ant")
 
 
 def kernels(name: str) -> Counter[str]:
@@ -49,6 +49,6 @@ def kernels(name: str) -> Counter[str]:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or [f"Safety{body}Velocity-v1" for body in TASKS]:
+    for name in sys.argv[1:] or BODIES:
         found = kernels(name)
         print(f"{name}: {found.total()} kernels, most often {found.most_common(3)}", flush=True)

@@ -93,7 +93,8 @@ def test_a_network_of_any_size_has_the_gradients_of_the_plain_one(precision, siz
 
     ours = everything(fused, PPO(hidden=(64, 128), precision=precision))
     exact = everything(networks, PPO(hidden=(64, 128)))
-    jax.tree.map(lambda a, b: close(a, b, precision, times=2), ours, exact)
+    times = 2 if min(sizes) < 1e-30 else 1  # a bias's gradient is a sum in which most cancels
+    jax.tree.map(lambda a, b: close(a, b, precision, times), ours, exact)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "tf32"])

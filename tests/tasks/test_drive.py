@@ -11,10 +11,7 @@ from saddle.tasks.point import body, drive
 @pytest.mark.parametrize("count", [1, drive.WORLDS, 300])
 def test_the_kernel_is_the_loop(count):
     worlds = jax.random.uniform(jax.random.key(count), (count, 8), minval=-2, maxval=2)
-    columns = list(worlds.T)
-    agent, acceleration = drive.substeps(
-        body.Agent(body.Planar(*columns[:3]), body.Planar(*columns[3:6])), *columns[6:]
-    )
+    agent, acceleration = drive.substeps(body.unpack(worlds), worlds[:, 6], worlds[:, 7])
     expected = jnp.stack([*agent.q, *agent.v, *acceleration], axis=1)
     found = drive.in_kernel(worlds)
     np.testing.assert_allclose(found[:, :6], expected[:, :6], atol=1e-5)

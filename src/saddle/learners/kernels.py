@@ -29,7 +29,7 @@ TOPS_ONE, TOPS_MORE = (4, 256, 256, 2), (16, 128, 256, 8)
 DELTA = (64, 64, 4)
 BOTTOMS = (32, 128, 4)
 SQUARES = (64, 128, 256, 8)
-AT_ONCE = 4  # rows of a regression that are under way together
+TOGETHER = 4  # rows of a regression that are under way at once
 COLUMNS = 16  # a tensor core takes no fewer
 HALF_MAX = 65504.0  # of float16
 
@@ -110,7 +110,7 @@ def regression(
     def kernel(
         y: Any, per: Any, b: Any, w: Any, c: Any, target: Any, weight: Any, error: Any, out: Any, sums: Any
     ) -> None:
-        places = lambda i: [pl.ds((i * AT_ONCE + k) * rows, rows) for k in range(AT_ONCE)]
+        places = lambda i: [pl.ds((i * TOGETHER + k) * rows, rows) for k in range(TOGETHER)]
 
         def load(i: Array) -> list[tuple[Array, Array, Array]]:
             return [(y[at, :], target[at], weight[at]) for at in places(i)]
@@ -129,7 +129,7 @@ def regression(
             return carry
 
         zeros = jnp.zeros((rows, h), float32)
-        for j, total in enumerate(_fold(span // rows // AT_ONCE, load, some, (zeros, zeros), ahead=True)):
+        for j, total in enumerate(_fold(span // rows // TOGETHER, load, some, (zeros, zeros), ahead=True)):
             sums[0, j, :] = jnp.sum(total, 0)
 
     each, whole, block = _block((span,), "i"), _block((h,), "_"), _block((span, h), "i_")

@@ -20,7 +20,7 @@ def step(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]:
     if jax.default_backend() != "gpu":
         return substeps(agent, throttle, turn)
     after = one_batch(in_kernel)(jnp.stack([*agent.q, *agent.v, throttle, turn]))
-    return Agent(Planar(*after[:3]), Planar(*after[3:6])), Planar(*after[6:])
+    return body.unpack(after), Planar(*after[6:])
 
 
 def substeps(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]:

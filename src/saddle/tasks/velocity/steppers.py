@@ -115,8 +115,13 @@ def put_model(body: Body, iterations: int | None = None) -> Any:
 
 @cache
 def _put_model(body: Body, iterations: int | None, dtype: str) -> Any:
-    model: Any = copy.copy(models.compiled(body.model()))
-    model.opt.disableflags = 0  # MJX never resets a diverged world, and does not know the flag that says so
-    model.opt.iterations = iterations or model.opt.iterations
     with jax.ensure_compile_time_eval():
-        return mjx.put_model(model, impl="jax")
+        return mjx.put_model(model_for(body, iterations), impl="jax")
+
+
+def model_for(body: Body, iterations: int | None) -> Any:
+    """MuJoCo's model as MJX and Warp take it."""
+    model: Any = copy.copy(models.compiled(body.model()))
+    model.opt.disableflags = 0  # they never reset a diverged world, and do not know the flag that says so
+    model.opt.iterations = iterations or model.opt.iterations
+    return model

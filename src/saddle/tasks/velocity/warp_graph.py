@@ -10,7 +10,6 @@ have as many. So a step runs with room for the usual number; where that was too 
 """
 
 import contextlib
-import copy
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -22,9 +21,9 @@ from jax import Array
 from mujoco.mjx.third_party import mujoco_warp
 from mujoco.mjx.third_party.mujoco_warp._src import forward as stages
 
-from saddle.tasks.velocity import colliders, models
+from saddle.tasks.velocity import colliders
 from saddle.tasks.velocity.body import Body
-from saddle.tasks.velocity.steppers import TORSO, Batch, Moved, most_contacts
+from saddle.tasks.velocity.steppers import TORSO, Batch, Moved, model_for, most_contacts
 
 USUAL_ROWS = 32  # of a world: in a million steps of random actions, no body has had more
 USUAL_CONTACTS = 8  # of a world, on average over a batch, with pairs that are only near; under random actions 2
@@ -97,9 +96,7 @@ def _call(body: Body, iterations: int | None, worlds: int, room: Room) -> Callab
 
 def _allocate(body: Body, iterations: int | None, worlds: int, room: Room) -> tuple[Any, Any]:
     """The model, and data for so many worlds."""
-    native: Any = copy.copy(models.compiled(body.model()))
-    native.opt.disableflags = 0  # Warp does not know the flag that keeps a diverged world from being reset
-    native.opt.iterations = iterations or native.opt.iterations
+    native = model_for(body, iterations)
     model = mujoco_warp.put_model(native)
     model.opt.warn_overflow = 0  # `_watched` notices
     model.nlight = 0  # nobody looks
