@@ -1,7 +1,8 @@
 """An epoch's passes over its samples, for a whole population: each member stops by its own KL.
 
-Members that stopped cost nothing: before each pass the others are gathered into chunks, and only as many chunks run as
-are needed. A chunk is small enough to fit and large enough to keep a GPU busy.
+Where a population is more than a chunk, members that stopped cost nothing: before each pass the others are gathered
+into chunks, and only as many chunks run as are needed. A chunk is small enough to fit and large enough to keep a GPU
+busy.
 """
 
 import functools
@@ -73,45 +74,48 @@ def _pass(
 ) -> Improvement:
     """One pass of the active members, chunk by chunk. Places beyond the last member are read as any, never written."""
     members = active.shape[0]
+    run = jax.vmap(functools.partial(_member_pass, ppo), (0, 0, 0, None, None))
+    if chunk == members:
+        return run(so_far, inputs, active, lr, done)
     order = jnp.argsort(~active, stable=True)
     order = jnp.concatenate([order, jnp.full(-members % chunk, members)])
-    run = jax.vmap(functools.partial(_member_pass, ppo), (0, 0, 0, 0, None, None))
 
     def one_chunk(i: Array, so_far: Improvement) -> Improvement:
         places = jax.lax.dynamic_slice(order, (i * chunk,), (chunk,))
         take = lambda tree: jax.tree.map(lambda leaf: leaf.at[places].get(mode="clip"), tree)
-        mine = take(inputs)
-        learner, stats, kl = run(take(so_far.learner), mine.samples, mine.log_std, (mine.lam, mine.key), lr, done)
-        after = Improvement(learner, stats, kl, jnp.full(chunk, done + 1))
-        places = jnp.where(active.at[places].get(mode="clip"), places, members)
+        after = run(take(so_far), take(inputs), take(active), lr, done)
         return jax.tree.map(lambda old, new: old.at[places].set(new, mode="drop"), so_far, after)
 
     chunks = -(-jnp.sum(active) // chunk)
     return jax.lax.fori_loop(0, chunks, one_chunk, so_far)
 
 
-def _member_pass(
-    ppo: PPO, learner: Learner, samples: Samples, log_std: Array, drive: tuple[Array, Array], lr: Array, done: Array
-) -> tuple[Learner, Stats, Array]:
-    """One shuffled pass of one member over samples [N, ...], and the KL after it."""
-    lam, key = drive
+def _member_pass(ppo: PPO, so_far: Improvement, inputs: _Inputs, active: Array, lr: Array, done: Array) -> Improvement:
+    """One shuffled pass of one member over its samples [N, ...], and the KL after it. Who is not active stays as is.
+
+    Each step decides on that anew: where Adam writes a number, it has the old one at hand.
+    """
+    samples = inputs.samples
+    keep = functools.partial(jax.tree.map, lambda new, old: jnp.where(active, new, old))
     count = samples.obs.shape[0]
     batch = min(ppo.batch, count)
     steps = -(-count // batch)
-    order = jnp.argsort(jax.random.bits(jax.random.fold_in(key, done), (count,)))  # one sort; permutation takes two
+    order = jnp.argsort(jax.random.bits(jax.random.fold_in(inputs.key, done), (count,)))  # permutation sorts twice
     order = jnp.concatenate([order, jnp.zeros(steps * batch - count, order.dtype)]).reshape(steps, batch)
     real = (jnp.arange(steps * batch) < count).reshape(steps, batch)
 
     def step(carry: tuple[Learner, Views], x: tuple[Array, Array]) -> tuple[tuple[Learner, Views], Stats]:
-        rows, real = x
+        (learner, seen), (rows, real) = carry, x
         mine = jax.tree.map(lambda leaf: leaf[rows], samples)
-        learner, stats = one.minibatch(ppo, *carry, mine, real / real.sum(), lam, lr)
-        return (learner, one.views(ppo, learner)), stats
+        after, stats = one.minibatch(ppo, learner, seen, mine, real / real.sum(), inputs.lam, lr)
+        after = keep(after, learner)
+        return (after, one.views(ppo, after)), stats
 
-    (learner, seen), stats = jax.lax.scan(step, (learner, one.views(ppo, learner)), (order, real))
+    (learner, seen), stats = jax.lax.scan(step, (so_far.learner, one.views(ppo, so_far.learner)), (order, real))
     mean = one.outputs(ppo, seen.actor, samples.obs)
-    kl = networks.kl(samples.mean, log_std, mean, learner.actor.log_std).mean()
-    return learner, jax.tree.map(lambda s: s.mean(0), stats), kl
+    kl = networks.kl(samples.mean, inputs.log_std, mean, learner.actor.log_std).mean()
+    stats = jax.tree.map(lambda s: s.mean(0), stats)
+    return Improvement(learner, *keep((stats, kl, done + 1), so_far[1:]))
 
 
 def _no_stats(members: int, m: int) -> Stats:
