@@ -111,7 +111,7 @@ def test_a_minibatch_is_the_plain_one_to_its_rounding(monkeypatch, precision):
 
     def step(ppo):
         run = jax.jit(lambda learner: one.minibatch(
-            ppo, learner, one.views(ppo, learner), samples, weight, jnp.ones(1), jnp.float32(3e-4)
+            ppo, *one.together(ppo, *one.apart(ppo, learner)), samples, weight, jnp.ones(1), jnp.float32(3e-4)
         ))  # fmt: skip
         return run(learner)
 
@@ -157,19 +157,20 @@ def test_a_gpu_with_less_memory_a_processor_has_the_plain_networks(a_gpu):
 
 
 @pytest.mark.parametrize("precision", ["bf16", "tf32"])
+@pytest.mark.parametrize(("obs", "act"), [(28, 2), (76, 2), (27, 8)])
 @pytest.mark.usefixtures("a_gpu")
-def test_a_minibatch_can_be_written_for_a_gpu(precision):
+def test_a_minibatch_can_be_written_for_a_gpu(precision, obs, act):
     """No GPU here, but what Triton cannot express shows before one is needed: networks and samples as in the study."""
     ppo, members = PPO(precision=precision), 2
-    n, obs, act = ppo.batch, 60, 2
+    n = ppo.batch
 
     def step():
         zeros = lambda *shape: jnp.zeros((members, *shape))
         learner = jax.vmap(lambda key: one.init(key, ppo, obs, act, 1))(jax.random.split(jax.random.key(0), members))
         samples = Samples(zeros(n, obs), zeros(n, act), zeros(n, act), zeros(n), zeros(n, 2), zeros(n, 2))
-        seen = jax.vmap(functools.partial(one.views, ppo))(learner)
+        whole = jax.vmap(lambda learner: one.together(ppo, *one.apart(ppo, learner)))(learner)
         run = jax.vmap(functools.partial(one.minibatch, ppo))
-        return run(learner, seen, samples, zeros(n), zeros(1), jnp.full(members, 3e-4))
+        return run(*whole, samples, zeros(n), zeros(1), jnp.full(members, 3e-4))
 
     def judge():
         net = networks.init_net(jax.random.key(0), (obs, *ppo.hidden, act))

@@ -17,7 +17,8 @@ from saddle.learners.networks import Actor
 PEER = json.loads((Path(__file__).parents[1] / "data" / "omnisafe" / "arithmetic.json").read_text())
 
 
-step_once = jax.jit(lambda ppo, learner, *a: one.minibatch(ppo, learner, one.views(ppo, learner), *a), static_argnums=0)
+whole = lambda ppo, learner: one.together(ppo, *one.apart(ppo, learner))
+step_once = jax.jit(lambda ppo, learner, *a: one.minibatch(ppo, *whole(ppo, learner), *a), static_argnums=0)
 
 
 def lambdas(rule, costs=PEER["costs"], limit=25.0):

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.config import PPO
-from saddle.learners import kernels
+from saddle.learners import halves, heads, kernels
 from saddle.learners.activations import ACTIVATIONS
 from saddle.learners.networks import BACK, FORWARD, SUM, Net, dot_16, squares
 
 ROWS = 256  # samples are filled up to a multiple of it
-AT_ONCE = 128  # columns of inputs that a kernel holds
+AT_ONCE = 256  # columns of inputs that a kernel holds
 HEADROOM = 64.0  # times the largest target; errors may be larger, and most are smaller
 MARGIN = 32.0  # by which weights are kept smaller, for sums of products with them
 SMALL_TARGET = 1e-2  # an error beside smaller ones is not taken to be as small
@@ -68,34 +68,40 @@ def _roomy() -> bool:
 
 def rounded(ppo: PPO, net: Net) -> View:
     """The network with the weights of its large products as these take them."""
+    return together(ppo, *apart(ppo, net))[1]
+
+
+def apart(ppo: PPO, net: Net) -> tuple[Net, tuple[Array, Array]]:
+    """The middle weights as products take them, with their unit; and the network without what these hold of it."""
     first, (w, b), last = net
-    unit = _unit_if_needed(ppo, jnp.abs(w).max()) / MARGIN
-    return View((first, ((w * unit).astype(HALF[ppo.precision]), b), last), unit)
+    if ppo.precision == "bf16":
+        high, low = halves.split(w)
+        return (first, (low, b), last), (high, jnp.ones(()))
+    unit = _unit(jnp.abs(w).max(), DEEP) / MARGIN
+    return net, ((w * unit).astype(HALF[ppo.precision]), unit)
+
+
+def together(ppo: PPO, rest: Net, held: tuple[Array, Array]) -> tuple[Net, View]:
+    """The network that `apart` took apart, and its view."""
+    (first, (low, b), last), (w, unit) = rest, held
+    net = (first, (halves.join(w, low), b), last) if ppo.precision == "bf16" else rest
+    return net, View((first, (w, b), last), unit)
 
 
 def forward(ppo: PPO, view: View, x: Array) -> tuple[Array, Trace]:
     """x [N, in] -> output [N, out], and what the way back needs."""
     _, (_, b2), (w3, b3) = view.net
     trace = _hidden(ppo, view, x)
-    out = kernels.outputs(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3)
+    out = heads.outputs(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3)
     return out[: x.shape[0]] + b3, trace
 
 
 def output(ppo: PPO, view: View, x: Array) -> Array:
     """x [N, in] -> output [N, out], for those who need no way back."""
-    _, (w2, b2), (w3, b3) = view.net
-    _, first, unit = _first(ppo, view, x)
-    out = kernels.judge(ACTIVATIONS[ppo.activation], first, w2, _inverse(unit, view.unit), b2, w3)
-    return out[: x.shape[0]] + b3
+    return forward(ppo, view, x)[0]
 
 
 def _hidden(ppo: PPO, view: View, x: Array) -> Trace:
-    wide, first, unit = _first(ppo, view, x)
-    return Trace(wide, first, dot_16(first, view.net[1][0], FORWARD, first.dtype), unit)
-
-
-def _first(ppo: PPO, view: View, x: Array) -> tuple[Array, Array, Array]:
-    """What the networks are fed, 16 bits wide [N, P], what leaves the first layer [N, H1], and its unit."""
     (w1, b1), half, n, width = view.net[0], HALF[ppo.precision], x.shape[0], _width(x.shape[1])
     ones = jnp.ones((n, 1), x.dtype)
     wide = jnp.pad(jnp.concatenate([x, ones], 1), ((0, -n % ROWS), (0, width - x.shape[1] - 1)))
@@ -105,7 +111,7 @@ def _first(ppo: PPO, view: View, x: Array) -> tuple[Array, Array, Array]:
     unit = _unit_if_needed(ppo, (jnp.abs(wide).max() * jnp.abs(w1).sum(0) + jnp.abs(b1)).max())
     w1 = (jnp.pad(w1, ((0, width - w1.shape[0]), (0, 0))) * of_weights).astype(half)
     first = kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1, _inverse(of_weights), unit[None])
-    return wide, first, unit
+    return Trace(wide, first, dot_16(first, view.net[1][0], FORWARD, first.dtype), unit)
 
 
 def regression(ppo: PPO, view: View, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
@@ -115,7 +121,7 @@ def regression(ppo: PPO, view: View, x: Array, target: Array, weight: Array) -> 
     target, weight = _fill(trace, target), _fill(trace, weight)
     size = jnp.maximum(jnp.abs(target).max(), SMALL_TARGET) * jnp.abs(last[0]).max()
     scale = _unit(weight.max() * size) * HEADROOM
-    error, delta, sums, top = kernels.regression(
+    error, delta, sums, top = heads.regression(
         ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, last, target, 2 * scale * weight
     )
     back = _back(view, delta)
@@ -128,7 +134,7 @@ def deltas(ppo: PPO, view: View, trace: Trace, last: Array) -> Found:
     """Back-propagation, sample by sample. last [N, out]."""
     last = _fill(trace, last)
     _, (_, b2), (w3, _) = view.net
-    delta = kernels.delta(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3, last)
+    delta = heads.delta(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3, last)
     return Found(last, _back(view, delta))
 
 
@@ -166,7 +172,7 @@ def _scaled(trace: Trace, weights: Array) -> tuple[Array, Array]:
 def _tops(ppo: PPO, view: View, trace: Trace, last: Array, weights: Array, plain: bool) -> tuple:
     _, (_, b2), (w3, _) = view.net
     per = _per(trace, view)
-    return kernels.tops(ACTIVATIONS[ppo.activation], trace.second, per, b2, w3, last, weights, plain)
+    return heads.tops(ACTIVATIONS[ppo.activation], trace.second, per, b2, w3, last, weights, plain)
 
 
 def _weighted(

@@ -15,7 +15,7 @@ from jax import Array
 from saddle.config import PPO
 from saddle.learners import adam, networks
 from saddle.learners import ppo as one
-from saddle.learners.ppo import Learner, Samples, Stats, Views
+from saddle.learners.ppo import Learner, Samples, Stats
 
 
 class Improvement(NamedTuple):
@@ -25,6 +25,16 @@ class Improvement(NamedTuple):
     stats: Stats  # means over the member's last pass
     kl: Array  # [M], after the last pass
     passes: Array  # [M] int32
+
+
+class _Progress(NamedTuple):
+    """As an Improvement, with the learner apart."""
+
+    learner: Learner
+    held: tuple
+    stats: Stats
+    kl: Array
+    passes: Array
 
 
 class _Inputs(NamedTuple):
@@ -41,22 +51,23 @@ def improve(
     members = active.shape[0]
     chunk = -(-members // -(-members // chunk))  # as few chunks, but even ones: no places to fill up
     inputs = _Inputs(samples, learner.actor.log_std, lam, keys)
-    start = Improvement(
-        _moments(ppo, learner), _no_stats(members, lam.shape[1]), jnp.zeros(members), jnp.zeros(members, jnp.int32)
-    )
+    apart = jax.vmap(functools.partial(one.apart, ppo))(_moments(ppo, learner))
+    stats, kl, passes = _no_stats(members, lam.shape[1]), jnp.zeros(members), jnp.zeros(members, jnp.int32)
+    start = _Progress(*apart, stats, kl, passes)
 
-    def some_left(carry: tuple[Improvement, Array, Array]) -> Array:
+    def some_left(carry: tuple[_Progress, Array, Array]) -> Array:
         _, active, done = carry
         return (done < ppo.passes) & active.any()
 
-    def next_pass(carry: tuple[Improvement, Array, Array]) -> tuple[Improvement, Array, Array]:
+    def next_pass(carry: tuple[_Progress, Array, Array]) -> tuple[_Progress, Array, Array]:
         so_far, active, done = carry
         so_far = _pass(ppo, so_far, inputs, lr, active, done, chunk)
         return so_far, active & (so_far.kl <= ppo.target_kl), done + 1
 
     done = jax.lax.while_loop(some_left, next_pass, (start, active, jnp.zeros((), jnp.int32)))[0]
-    like = lambda new, old: new.astype(old.dtype)
-    return done._replace(learner=jax.tree.map(like, done.learner, learner))
+    after, _ = jax.vmap(functools.partial(one.together, ppo))(done.learner, done.held)
+    after = jax.tree.map(lambda new, old: new.astype(old.dtype), after, learner)
+    return Improvement(after, done.stats, done.kl, done.passes)
 
 
 def _moments(ppo: PPO, learner: Learner) -> Learner:
@@ -69,9 +80,7 @@ def _moments(ppo: PPO, learner: Learner) -> Learner:
     )
 
 
-def _pass(
-    ppo: PPO, so_far: Improvement, inputs: _Inputs, lr: Array, active: Array, done: Array, chunk: int
-) -> Improvement:
+def _pass(ppo: PPO, so_far: _Progress, inputs: _Inputs, lr: Array, active: Array, done: Array, chunk: int) -> _Progress:
     """One pass of the active members, chunk by chunk. Places beyond the last member are read as any, never written."""
     members = active.shape[0]
     run = jax.vmap(functools.partial(_member_pass, ppo), (0, 0, 0, None, None))
@@ -80,7 +89,7 @@ def _pass(
     order = jnp.argsort(~active, stable=True)
     order = jnp.concatenate([order, jnp.full(-members % chunk, members)])
 
-    def one_chunk(i: Array, so_far: Improvement) -> Improvement:
+    def one_chunk(i: Array, so_far: _Progress) -> _Progress:
         places = jax.lax.dynamic_slice(order, (i * chunk,), (chunk,))
         take = lambda tree: jax.tree.map(lambda leaf: leaf.at[places].get(mode="clip"), tree)
         after = run(take(so_far), take(inputs), take(active), lr, done)
@@ -90,7 +99,7 @@ def _pass(
     return jax.lax.fori_loop(0, chunks, one_chunk, so_far)
 
 
-def _member_pass(ppo: PPO, so_far: Improvement, inputs: _Inputs, active: Array, lr: Array, done: Array) -> Improvement:
+def _member_pass(ppo: PPO, so_far: _Progress, inputs: _Inputs, active: Array, lr: Array, done: Array) -> _Progress:
     """One shuffled pass of one member over its samples [N, ...], and the KL after it. Who is not active stays as is.
 
     Each step decides on that anew: where Adam writes a number, it has the old one at hand.
@@ -104,18 +113,18 @@ def _member_pass(ppo: PPO, so_far: Improvement, inputs: _Inputs, active: Array, 
     order = jnp.concatenate([order, jnp.zeros(steps * batch - count, order.dtype)]).reshape(steps, batch)
     real = (jnp.arange(steps * batch) < count).reshape(steps, batch)
 
-    def step(carry: tuple[Learner, Views], x: tuple[Array, Array]) -> tuple[tuple[Learner, Views], Stats]:
-        (learner, seen), (rows, real) = carry, x
+    def step(carry: tuple[Learner, tuple], x: tuple[Array, Array]) -> tuple[tuple[Learner, tuple], Stats]:
+        (learner, seen), (rows, real) = one.together(ppo, *carry), x
         mine = jax.tree.map(lambda leaf: leaf[rows], samples)
         after, stats = one.minibatch(ppo, learner, seen, mine, real / real.sum(), inputs.lam, lr)
-        after = keep(after, learner)
-        return (after, one.views(ppo, after)), stats
+        return one.apart(ppo, keep(after, learner)), stats
 
-    (learner, seen), stats = jax.lax.scan(step, (so_far.learner, one.views(ppo, so_far.learner)), (order, real))
+    apart, stats = jax.lax.scan(step, (so_far.learner, so_far.held), (order, real))
+    learner, seen = one.together(ppo, *apart)
     mean = one.outputs(ppo, seen.actor, samples.obs)
     kl = networks.kl(samples.mean, inputs.log_std, mean, learner.actor.log_std).mean()
     stats = jax.tree.map(lambda s: s.mean(0), stats)
-    return Improvement(learner, *keep((stats, kl, done + 1), so_far[1:]))
+    return _Progress(*apart, *keep((stats, kl, done + 1), so_far[2:]))
 
 
 def _no_stats(members: int, m: int) -> Stats:

@@ -57,6 +57,18 @@ def rounded(ppo: PPO, net: Net) -> Net:
     return tuple((w.astype(jnp.bfloat16), b) for w, b in net) if ppo.precision == "bf16" else net
 
 
+def apart(ppo: PPO, net: Net) -> tuple[Net, tuple[()]]:
+    """What of a network is worth having rounded all the time, after the rest: here nothing."""
+    del ppo
+    return net, ()
+
+
+def together(ppo: PPO, rest: Net, held: tuple[()]) -> tuple[Net, Net]:
+    """The network that `apart` took apart, and its view."""
+    del held
+    return rest, rounded(ppo, rest)
+
+
 def forward(ppo: PPO, net: Net, x: Array) -> tuple[Array, tuple[Array, ...]]:
     """x [N, in] -> output [N, out], and what each layer was fed: x, then the hidden activations."""
     activate, inputs = ACTIVATIONS[ppo.activation].value, [x]

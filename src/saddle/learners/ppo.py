@@ -4,7 +4,6 @@ The gradient of any surrogate is a weighted sum of scores, sum_i w_i * grad log 
 and back once, and each surrogate (reward, each cost, clipped) only weighs the samples' gradients anew.
 """
 
-import functools
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -41,7 +40,7 @@ class Samples(NamedTuple):
 
 
 class Views(NamedTuple):
-    """The networks as `nets` takes them: rounded once, when they change."""
+    """The networks as `nets` takes them."""
 
     actor: Any
     critics: tuple[Any, ...]
@@ -76,10 +75,19 @@ def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, m: int) -> Learner
     return Learner(actor, critics, adam.init(actor), tuple(map(adam.init, critics)), scale.start(m))
 
 
-def views(ppo: PPO, learner: Learner) -> Views:
-    """Of the networks as they are now."""
-    rounded = functools.partial(nets(ppo).rounded, ppo)
-    return Views(rounded(learner.actor.net), tuple(map(rounded, learner.critics)))
+def apart(ppo: PPO, learner: Learner) -> tuple[Learner, tuple]:
+    """The learner between two minibatches: what products take of each network, after the rest of it."""
+    parts = [nets(ppo).apart(ppo, net) for net in (learner.actor.net, *learner.critics)]
+    (actor, *critics), held = zip(*parts, strict=True)
+    return learner._replace(actor=learner.actor._replace(net=actor), critics=tuple(critics)), held
+
+
+def together(ppo: PPO, rest: Learner, held: tuple) -> tuple[Learner, Views]:
+    """The learner that `apart` took apart, and its views."""
+    wholes = [nets(ppo).together(ppo, *parts) for parts in zip((rest.actor.net, *rest.critics), held, strict=True)]
+    (actor, *critics), (seen, *others) = zip(*wholes, strict=True)
+    learner = rest._replace(actor=rest.actor._replace(net=actor), critics=tuple(critics))
+    return learner, Views(seen, tuple(others))
 
 
 def minibatch(
