@@ -88,6 +88,15 @@ def together(ppo: PPO, rest: Net, held: tuple[Array, Array]) -> tuple[Net, View]
     return net, View((first, (w, b), last), unit)
 
 
+def fed(ppo: PPO, x: Array) -> Array:
+    """Inputs x [N, in] as the kernels take them: [N, P], 16 bits wide, with a column of ones, then zeros.
+
+    The functions here take either; who comes with the same samples many times had better bring these.
+    """
+    wide = jnp.pad(x, ((0, 0), (0, 1)), constant_values=1.0)
+    return kernels.narrow(jnp.pad(wide, ((0, 0), (0, _width(x.shape[1]) - wide.shape[1]))), HALF[ppo.precision])
+
+
 def forward(ppo: PPO, view: View, x: Array) -> tuple[Array, Trace]:
     """x [N, in] -> output [N, out], and what the way back needs."""
     _, (_, b2), (w3, b3) = view.net
@@ -102,14 +111,13 @@ def output(ppo: PPO, view: View, x: Array) -> Array:
 
 
 def _hidden(ppo: PPO, view: View, x: Array) -> Trace:
-    (w1, b1), half, n, width = view.net[0], HALF[ppo.precision], x.shape[0], _width(x.shape[1])
-    ones = jnp.ones((n, 1), x.dtype)
-    wide = jnp.pad(jnp.concatenate([x, ones], 1), ((0, -n % ROWS), (0, width - x.shape[1] - 1)))
-    wide = kernels.narrow(wide, half)
+    (w1, b1), half = view.net[0], HALF[ppo.precision]
+    wide = x if x.dtype == half else fed(ppo, x)
+    wide = jnp.pad(wide, ((0, -x.shape[0] % ROWS), (0, 0)))
     of_weights = _unit_if_needed(ppo, jnp.abs(w1).max())
     # No activation is farther from 0 than what enters it.
     unit = _unit_if_needed(ppo, (jnp.abs(wide).max() * jnp.abs(w1).sum(0) + jnp.abs(b1)).max())
-    w1 = (jnp.pad(w1, ((0, width - w1.shape[0]), (0, 0))) * of_weights).astype(half)
+    w1 = (jnp.pad(w1, ((0, wide.shape[1] - w1.shape[0]), (0, 0))) * of_weights).astype(half)
     first = kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1, _inverse(of_weights), unit[None])
     return Trace(wide, first, dot_16(first, view.net[1][0], FORWARD, first.dtype), unit)
 

@@ -50,6 +50,7 @@ def improve(
     """Passes until every active member has stopped. samples [M, N, ...], lam [M, m], keys [M], active [M] bool."""
     members = active.shape[0]
     chunk = -(-members // -(-members // chunk))  # as few chunks, but even ones: no places to fill up
+    samples = samples._replace(obs=jax.vmap(functools.partial(one.nets(ppo).fed, ppo))(samples.obs))
     inputs = _Inputs(samples, learner.actor.log_std, lam, keys)
     apart = jax.vmap(functools.partial(one.apart, ppo))(_moments(ppo, learner))
     stats, kl, passes = _no_stats(members, lam.shape[1]), jnp.zeros(members), jnp.zeros(members, jnp.int32)

@@ -31,7 +31,7 @@ class Learner(NamedTuple):
 class Samples(NamedTuple):
     """N steps and what is to be learned from them. S = 1 + m signals: reward, costs."""
 
-    obs: Array  # [N, obs_dim], normalised as the policy saw them
+    obs: Array  # [N, obs_dim], normalised as the policy saw them; or those as `nets` is best fed
     action: Array  # [N, action_dim]
     mean: Array  # [N, action_dim], of the policy that acted
     log_prob: Array  # [N], likewise
