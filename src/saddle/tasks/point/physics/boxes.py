@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.tasks.point.physics.once import add_all, once
+from saddle.tasks.point.physics.once import add_all, once, unless
 from saddle.tasks.point.physics.vec import Axes, Vec, pick, pick_vec, stack, where
 
 FACE_RISE = 0.5  # against a face the reference's engine reports half the depth as the distance
@@ -33,6 +33,14 @@ class Points(NamedTuple):
     distance: Array  # m, negative inside
     point: Vec
     normal: Vec  # [C, ...] or [1, ...]
+
+
+class _Solid(NamedTuple):
+    """A box with its axes and half-extents along a leading axis of three."""
+
+    center: Vec  # [...]
+    axes: Vec  # [3, ...]
+    half: Array  # [3, ...]
 
 
 class _Patch(NamedTuple):
@@ -58,32 +66,36 @@ class _Frame(NamedTuple):
 def box_box(first: Box, second: Box) -> Points:
     """Contacts between two boxes, [24, ...] candidates. The normal points from the first to the second."""
     a, b = once(_spread(first, second))
-    overlap, code, apart = _face_axes(a, b)
-    edge_overlap, edge_code, edges_apart, normal = _edge_axes(a, b)
-    by_edge = edge_overlap < overlap - _slack(overlap)
-    normal, by_edge, code, edge_code = once((normal, by_edge, code, edge_code))
+    by_face = _face_axes(a, b)
+    return unless(by_face[2], lambda: _not_apart_by_faces(a, b, by_face))
+
+
+def _not_apart_by_faces(a: _Solid, b: _Solid, by_face: tuple[Array, Array, Array]) -> Points:
+    by_edge = _edge_axes(a, b)
+    return unless(by_face[2] | by_edge[2], lambda: _touching(a, b, by_face, by_edge))
+
+
+def _touching(
+    a: _Solid, b: _Solid, by_face: tuple[Array, Array, Array], by_edge: tuple[Array, Array, Array, Vec]
+) -> Points:
+    """Contacts of boxes, given the least overlaps over their axes; none where an axis separates them."""
+    (overlap, code, apart), (edge_overlap, edge_code, edges_apart, normal) = by_face, by_edge
+    is_edge = edge_overlap < overlap - _slack(overlap)
+    normal, is_edge, code, edge_code = once((normal, is_edge, code, edge_code))
     face_patch, face_frame, face_normal = _face_patch(a, b, code)
     edge_patch, edge_frame = _edge_patch(a, b, edge_code, normal)
-    patch = _select(by_edge, edge_patch, face_patch)
-    frame = _Frame(*(where(by_edge, p, q) for p, q in zip(edge_frame, face_frame, strict=True)))
+    patch = _select(is_edge, edge_patch, face_patch)
+    frame = _Frame(*(where(is_edge, p, q) for p, q in zip(edge_frame, face_frame, strict=True)))
     patch, frame = once((patch, frame))
-    found, distance, local = once(_clip(patch, by_edge))
+    found, distance, local = once(_clip(patch, is_edge))
     point = frame.origin + frame.x * local.x + frame.y * local.y + frame.z * local.z
     found = found & ~(apart | edges_apart) & (distance <= 0)
-    return Points(found, distance, point, where(by_edge, normal, face_normal)[None])
+    return Points(found, distance, point, where(is_edge, normal, face_normal)[None])
 
 
 def _slack(overlap: Array) -> Array | float:
     """By how much an edge axis must beat the face axes, m: the reference's 1e-12 of the overlap, or float32's noise."""
     return 1e-12 * overlap if overlap.dtype == jnp.float64 else 1e-7
-
-
-class _Solid(NamedTuple):
-    """A box with its axes and half-extents along a leading axis of three."""
-
-    center: Vec  # [...]
-    axes: Vec  # [3, ...]
-    half: Array  # [3, ...]
 
 
 def _spread(a: Box, b: Box) -> tuple[_Solid, _Solid]:

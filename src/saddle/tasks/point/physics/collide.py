@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.tasks.point.physics.boxes import Box, Points
-from saddle.tasks.point.physics.once import once
+from saddle.tasks.point.physics.once import fold_slots, once
 from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick_vec, stack, where
 
 
@@ -83,11 +83,14 @@ def keep(points: Points, slots: int) -> Points:
     rank = jnp.zeros(points.found.shape[1:], jnp.int32)
     out = jnp.zeros((slots, *packed[:, 0].shape), packed.dtype)
     found = jnp.zeros((slots, *rank.shape), bool)
-    for c in range(points.found.shape[0]):
-        rank = rank + points.found[c]
-        hit = points.found[c] & (rank == slot)  # [slots, ...]
-        out = jnp.where(hit[:, None], packed[:, c], out)
-        found = found | hit
+
+    def put(carry: tuple[Array, Array, Array], candidate: tuple[Array, Array]) -> tuple[Array, Array, Array]:
+        (rank, out, taken), (is_found, fields) = carry, candidate
+        rank = rank + is_found
+        hit = is_found & (rank == slot)  # [slots, ...]
+        return rank, jnp.where(hit[:, None], fields, out), taken | hit
+
+    _, out, found = fold_slots(put, (rank, out, found), (points.found, jnp.moveaxis(packed, 1, 0)), points.found)
     return Points(found, out[:, 0], Vec(out[:, 1], out[:, 2], out[:, 3]), Vec(out[:, 4], out[:, 5], out[:, 6]))
 
 

@@ -48,6 +48,11 @@ def only_if(pred: Array, f: Callable[[], X]) -> X:
     return lax.cond(pred, f, lambda: nothing)
 
 
+def unless(pred: Array, f: Callable[[], X]) -> X:
+    """f(), whose result nobody needs where pred [...] holds: there a kernel skips it, and has zeros instead."""
+    return only_if(~jnp.all(pred), f) if is_rolled() else f()
+
+
 def add_all(parts: Iterable[Array]) -> Array:
     """The sum of one or more arrays."""
     return functools.reduce(operator.add, parts)
@@ -95,6 +100,16 @@ def map_slots(f: Callable[[Any], X], slots: Any, used: Array, axis: int = 0) -> 
         return jax.tree.map(lambda v: jnp.expand_dims(v, axis), f(first))
     one = lambda row: only_if(jnp.any(row[1]), lambda: f(row[0]))
     return jax.tree.map(lambda v: jnp.moveaxis(v, 0, axis), lax.map(one, (rows, used)))
+
+
+def fold_slots(f: Callable[[X, Any], X], start: X, slots: Any, used: Array) -> X:
+    """f(f(start, first slot), second slot) and so on, where f of a slot that is not used changes nothing."""
+    if not is_rolled():
+        for k in range(used.shape[0]):
+            start = f(start, jax.tree.map(lambda v, k=k: v[k], slots))
+        return start
+    step = lambda so_far, row: (lax.cond(jnp.any(row[1]), lambda: f(so_far, row[0]), lambda: so_far), None)
+    return lax.scan(step, start, (slots, used))[0]
 
 
 def per_body(f: Callable[[Any], X], bodies: Any) -> X:

@@ -86,7 +86,10 @@ def solve(p: Problem, start: Unknown) -> Unknown:
         gradient, direction = _newton(p, z, strains)
         decrement = -_inner(gradient, direction)
         stalled = (decrement > 0.25 * before) & (decrement < stall)
-        return count + 1, _line_search(p, z, direction, strains), decrement, (decrement > tolerance) & ~stalled
+        far = decrement > tolerance
+        search = lambda: _line_search(p, z, direction, strains)
+        z = jax.lax.cond(jnp.any(far), search, lambda: jax.tree.map(jnp.add, z, direction))
+        return count + 1, z, decrement, far & ~stalled
 
     everyone = jnp.ones(p.yaw.shape, bool)
     first = (jnp.zeros((), jnp.int32), start, jnp.full(p.yaw.shape, jnp.inf, p.yaw.dtype), everyone)
@@ -226,7 +229,7 @@ def _line_search(p: Problem, z: Unknown, d: Unknown, s: _Strains) -> Unknown:
         low = jnp.where(first < 0, step, low)
         high = jnp.where(first > 0, step, high)
         guess = step - first / jnp.where(second > 0, second, 1)
-        inside = (guess > low) & (guess < high)
+        inside = (guess >= low) & (guess <= high)  # with equality: where Newton's step is exact, 1 is both
         middle = jnp.where(jnp.isinf(high), 2 * low + 1, 0.5 * (low + high))
         new = jnp.where(inside | (first == 0), guess, middle)
         return count + 1, new, low, high, jnp.abs(new - step) > enough * jnp.abs(new)
