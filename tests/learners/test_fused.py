@@ -7,9 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from saddle.config import PPO
-from saddle.learners import fused, networks
+from saddle.learners import fused, kernels, networks
 from saddle.learners import ppo as one
 from saddle.learners.ppo import Samples
 
@@ -32,9 +34,13 @@ def members(outputs, samples, hidden=(64, 128), inputs=5, count=2):
 
 
 @pytest.mark.parametrize("precision", ["bf16", "tf32"])
-@pytest.mark.parametrize(("outputs", "samples", "activation"), [(1, 256, "relu"), (2, 300, "tanh"), (7, 512, "elu")])
-def test_kernels_do_what_the_plain_networks_do(precision, outputs, samples, activation):
-    nets, x, last, weights = members(outputs, samples, inputs=5 if outputs < 7 else 60)  # 60: too many to hold at once
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "samples", "activation"),
+    # In 16 columns, in 64 + 16, in 32 + 16, in 128, which are too many thrice.
+    [(5, 1, 256, "relu"), (70, 1, 256, "elu"), (45, 2, 300, "tanh"), (100, 7, 512, "elu")],
+)
+def test_kernels_do_what_the_plain_networks_do(precision, inputs, outputs, samples, activation):
+    nets, x, last, weights = members(outputs, samples, inputs=inputs)
 
     def everything(module, ppo):
         def member(net, x, last, weights):
@@ -122,6 +128,16 @@ def test_a_minibatch_is_the_plain_one_to_its_rounding(monkeypatch, precision):
     jax.tree.map(lambda a, b: close(a, b, precision), ours.actor_adam.mu, exact.actor_adam.mu)
     jax.tree.map(lambda a, b: close(a, b, precision), ours.critic_adams, exact.critic_adams)
     np.testing.assert_allclose(ours.beta, exact.beta, rtol=ROUNDING[precision])
+
+
+@given(st.integers(1, 2000))
+def test_a_width_is_cut_into_blocks_that_begin_where_one_of_theirs_can(inputs):
+    width = kernels.room(inputs)
+    cuts = kernels.pieces(width)
+    assert inputs <= width < 2 * max(inputs, 16) and len(cuts) <= 2
+    starts = [size * place for size, place in cuts]
+    assert starts == [0, *np.cumsum([size for size, _ in cuts])[:-1]]
+    assert sum(size for size, _ in cuts) == width and all(size >= 16 and size.bit_count() == 1 for size, _ in cuts)
 
 
 def test_float16_keeps_the_bits_that_tf32_keeps():

@@ -37,38 +37,51 @@ def first(activation: Activation, x: Array, w: Array, b: Array, per: Array, unit
     """The first layer, times `unit` [1]: activate(x @ w + b). x [N, P], w [P, H] and its per, b [H] -> [N, H]."""
     (n, p), h = x.shape, w.shape[1]
     rows, columns, span, warps = FIRST if p <= NARROW else FIRST_WIDE
-    columns = min(columns, h)
+    columns, cuts = min(columns, h), pieces(p)
 
-    def kernel(x: Any, w: Any, b: Any, per: Any, unit: Any, out: Any) -> None:
+    def kernel(*refs: Any) -> None:
+        xs, ws, (b, per, unit, out) = refs[: len(cuts)], refs[len(cuts) : -4], refs[-4:]
+
         def some(i: Array, nothing: None) -> None:
             at = pl.ds(i * rows, rows)
-            y = triton.dot(x[at, :], w[...]) * per[0] + b[...][None]
+            y = sum(triton.dot(x[at, :], w[...]) for x, w in zip(xs, ws, strict=True)) * per[0] + b[...][None]
             out[at, :] = narrow(activation.value(y) * unit[0], out.dtype)
 
         jax.lax.fori_loop(0, span // rows, some, None)
 
-    blocks = [block((span, p), "i_"), block((p, columns), "_j"), block((columns,), "j"), ONE, ONE]
+    blocks = [block((span, width), ("i", place)) for width, place in cuts]
+    blocks += [block((width, columns), (place, "j")) for width, place in cuts]
+    blocks += [block((columns,), "j"), ONE, ONE]
     run = call(kernel, (h // columns, n // span), blocks, block((span, columns), "ij"), like((n, h), x), warps)
-    return run(x, w, b, per, unit)
+    return run(*[x] * len(cuts), *[w] * len(cuts), b, per, unit)
 
 
 def bottoms(activation: Activation, back: Array, act: Array, per: Array, x: Array) -> Array:
     """The first layer's gradients, x^T @ (back * slope(act)). back, act [N, H], act's per, x [N, P] -> [P, H]."""
     (n, h), p = back.shape, x.shape[1]
     rows, columns, warps = BOTTOMS if p <= NARROW_BACK else BOTTOMS_WIDE
-    columns = min(columns, h)
+    columns, cuts = min(columns, h), pieces(p)
 
-    def kernel(back: Any, act: Any, per: Any, x: Any, out: Any) -> None:
-        def some(i: Array, total: Array) -> Array:
+    def kernel(back: Any, act: Any, per: Any, *rest: Any) -> None:
+        xs, out = rest[: len(cuts)], rest[len(cuts) :]
+
+        def some(i: Array, totals: list[Array]) -> list[Array]:
             at = pl.ds(i * rows, rows)
             delta = widen(back[at, :]) * activation.slope(act[at, :].astype(float32) * per[0])
-            return total + triton.dot(x[at, :], narrow(delta, back.dtype), trans_a=True)
+            delta = narrow(delta, back.dtype)
+            return [total + triton.dot(x[at, :], delta, trans_a=True) for total, x in zip(totals, xs, strict=True)]
 
-        out[...] = jax.lax.fori_loop(0, n // rows, some, jnp.zeros((p, columns), float32))
+        start = [jnp.zeros((width, columns), float32) for width, _ in cuts]
+        for target, total in zip(out, jax.lax.fori_loop(0, n // rows, some, start), strict=True):
+            target[...] = total
 
-    tile, out = block((n, columns), "_j"), ShapeDtypeStruct((p, h), float32)
-    blocks = [tile, tile, ONE, block((n, p), "__")]
-    return call(kernel, (h // columns, 1), blocks, block((p, columns), "_j"), out, warps)(back, act, per, x)
+    tile = block((n, columns), "_j")
+    blocks = [tile, tile, ONE, *(block((n, width), ("_", place)) for width, place in cuts)]
+    results = [block((width, columns), "_j") for width, _ in cuts]
+    shapes = [ShapeDtypeStruct((width, h), float32) for width, _ in cuts]
+    return jnp.concatenate(
+        call(kernel, (h // columns, 1), blocks, results, shapes, warps)(back, act, per, *[x] * len(cuts))
+    )
 
 
 def squares(x: Array, delta: Array) -> Array:
@@ -108,6 +121,20 @@ def columns(x: Array) -> Array:
     return jnp.pad(x, ((0, 0), (0, wanted - x.shape[1])))
 
 
+def room(inputs: int) -> int:
+    """The least width for so many inputs that is one or two powers of two, none less than a tensor core takes."""
+    units = -(-inputs // COLUMNS)
+    while units.bit_count() > 2:
+        units += units & -units
+    return units * COLUMNS
+
+
+def pieces(width: int) -> list[tuple[int, int]]:
+    """The powers of two that make up a width, and how many of its own widths come before each."""
+    sizes = [1 << k for k in range(width.bit_length() - 1, -1, -1) if width >> k & 1]
+    return [(size, sum(sizes[:k]) // size) for k, size in enumerate(sizes)]
+
+
 def call(
     kernel: Callable[..., None], grid: tuple[int, int], blocks: Sequence, results: Any, shapes: Any, warps: int
 ) -> Callable:
@@ -119,9 +146,14 @@ def call(
     )
 
 
-def block(shape: tuple[int, ...], axes: str) -> pl.BlockSpec:
-    """Which block program (j, i) sees: along each axis the i-th, the j-th, or _ the only one."""
-    return pl.BlockSpec(shape, lambda j, i: tuple({"i": i, "j": j, "_": 0}[axis] for axis in axes))
+def block(shape: tuple[int, ...], axes: Sequence[str | int]) -> pl.BlockSpec:
+    """Which block program (j, i) sees: along each axis the i-th, the j-th, _ the first, or the one of that number."""
+
+    def place(j: Array, i: Array) -> tuple[Any, ...]:
+        names: dict[str | int, Any] = {"i": i, "j": j, "_": 0}
+        return tuple(names.get(axis, axis) for axis in axes)
+
+    return pl.BlockSpec(shape, place)
 
 
 ONE = block((1,), "_")  # a number
