@@ -88,6 +88,13 @@ def test_version(run):
     assert run("--version") == (0, f"saddle {saddle.__version__}\n", "")
 
 
+def test_importing_the_learner_starts_no_device():
+    """A constant made with jax.numpy would: on a GPU that takes seconds and memory, and comes before any setting."""
+    code = "import saddle.population; from jax._src import xla_bridge; print(len(xla_bridge._backends))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "0", done.stderr
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from saddle.cli import main; main(['--help'])\n"

@@ -93,10 +93,8 @@ def fed(ppo: PPO, x: Array) -> Array:
 
     The functions here take either; who comes with the same samples many times had better bring these.
     """
-    wide = jnp.pad(x, ((0, 0), (0, 1)), constant_values=1.0)
-    return kernels.narrow(
-        jnp.pad(wide, ((0, 0), (0, kernels.room(wide.shape[1]) - wide.shape[1]))), HALF[ppo.precision]
-    )
+    ones = jnp.pad(x, ((0, 0), (0, 1)), constant_values=1.0)
+    return kernels.narrow(kernels.roomy(ones), HALF[ppo.precision])
 
 
 def forward(ppo: PPO, view: View, x: Array) -> tuple[Array, Trace]:
@@ -211,8 +209,7 @@ def _bottom(ppo: PPO, view: View, trace: Trace, back: Array, x: Array) -> tuple[
     inputs, width, per = view.net[0][0].shape[0], trace.x.shape[1], _inverse(trace.unit)
     flat = x.reshape(x.shape[0], -1)
     parts = [flat] if flat.shape[1] <= AT_ONCE else jnp.split(flat, flat.shape[1] // width, axis=1)
-    fill = lambda x: jnp.pad(x, ((0, 0), (0, kernels.room(x.shape[1]) - x.shape[1])))
-    bottoms = lambda x: kernels.bottoms(ACTIVATIONS[ppo.activation], back, trace.first, per, fill(x))
+    bottoms = lambda x: kernels.bottoms(ACTIVATIONS[ppo.activation], back, trace.first, per, kernels.roomy(x))
     both = jnp.concatenate([bottoms(part)[: part.shape[1]] for part in parts]) / view.unit
     both = both.reshape(*x.shape[1:-1], width, -1)
     return both[..., :inputs, :], both[..., inputs, :]

@@ -5,9 +5,10 @@ Who multiplies with the first half need not have it written beside the whole.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-MIDDLE = jnp.uint32(0x8000)  # half a unit of the high half's last bit: added, it makes cutting off rounding
+MIDDLE = np.uint32(0x8000)  # half a unit of the high half's last bit: added, it makes cutting off rounding
 
 
 def split(x: Array) -> tuple[Array, Array]:

@@ -129,6 +129,11 @@ def room(inputs: int) -> int:
     return units * COLUMNS
 
 
+def roomy(x: Array) -> Array:
+    """x [N, P] with columns of zeros up to such a width."""
+    return jnp.pad(x, ((0, 0), (0, room(x.shape[1]) - x.shape[1])))
+
+
 def pieces(width: int) -> list[tuple[int, int]]:
     """The powers of two that make up a width, and how many of its own widths come before each."""
     sizes = [1 << k for k in range(width.bit_length() - 1, -1, -1) if width >> k & 1]
