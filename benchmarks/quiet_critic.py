@@ -26,8 +26,9 @@ def minibatch(module: ModuleType, ppo: PPO, carry: tuple, key: Array, price: flo
     net, state = carry
     x = jax.random.normal(key, (BATCH, INPUTS))
     cost = 5 * jnp.maximum(x[:, 0] - 1, 0)
-    grads, error = module.regression(ppo, module.rounded(ppo, net), x, price * cost, jnp.full(BATCH, 1 / BATCH))
-    state, net = critic_step(ppo, net, state, grads)
+    view = module.rounded(ppo, net)
+    grads, error = module.regression(ppo, view, x, price * cost, jnp.full(BATCH, 1 / BATCH))
+    state, net = critic_step(ppo, net, module.weights(view), state, grads)
     return (net, state), 1 - jnp.var(error) / jnp.var(cost)
 
 

@@ -31,9 +31,11 @@ def norm(tree: Any) -> Array:
     return jnp.sqrt(squares(tree))
 
 
-def step(state: Adam, params: Any, grads: Any, lr: Array | float, max_norm: float) -> tuple[Adam, Any]:
-    """Scale the gradient to at most max_norm, then descend."""
-    scale = jnp.minimum(1.0, max_norm / (norm(grads) + 1e-6))
+def step(
+    state: Adam, params: Any, grads: Any, lr: Array | float, max_norm: float, size: Array | None = None
+) -> tuple[Adam, Any]:
+    """Scale the gradient to at most max_norm, then descend. size [] is its norm, where that is known."""
+    scale = jnp.minimum(1.0, max_norm / ((norm(grads) if size is None else size) + 1e-6))
     count = state.count + 1
     mu = jax.tree.map(lambda m, g: BETA_1 * m.astype(g.dtype) + (1 - BETA_1) * scale * g, state.mu, grads)
     nu = jax.tree.map(lambda v, g: BETA_2 * v + (1 - BETA_2) * (scale * g) ** 2, state.nu, grads)

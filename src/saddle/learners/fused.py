@@ -88,6 +88,12 @@ def together(ppo: PPO, rest: Net, held: tuple[Array, Array]) -> tuple[Net, View]
     return net, View((first, (w, b), last), unit)
 
 
+def weights(view: View) -> Net:
+    """The network, to the rounding of its view."""
+    first, (w, b), last = view.net
+    return first, (w.astype(jnp.float32) / view.unit, b), last
+
+
 def fed(ppo: PPO, x: Array) -> Array:
     """Inputs x [N, in] as the kernels take them: [N, P], 16 bits wide, with a column of ones, then zeros.
 

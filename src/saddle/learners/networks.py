@@ -69,6 +69,11 @@ def together(ppo: PPO, rest: Net, held: tuple[()]) -> tuple[Net, Net]:
     return rest, rounded(ppo, rest)
 
 
+def weights(view: Net) -> Net:
+    """The network, to the rounding of its view."""
+    return view
+
+
 def fed(ppo: PPO, x: Array) -> Array:
     """Inputs as `forward` takes them best: as they are."""
     del ppo
