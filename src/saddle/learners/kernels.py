@@ -22,7 +22,7 @@ from jax.typing import DTypeLike
 from saddle.learners.activations import Activation
 
 # Of each kernel: rows and columns at a time, rows that a program goes through, warps. The fastest of those tried on a
-# Hopper GPU with layers of 512 and 1024 samples, for inputs no wider than NARROW and for wider ones.
+# Hopper GPU with layers of 512 and 1024 samples, for inputs no wider than NARROW (NARROW_BACK) and for wider ones.
 FIRST, FIRST_WIDE = (64, 128, 256, 4), (128, 64, 128, 4)
 BOTTOMS, BOTTOMS_WIDE = (32, 128, 4), (32, 64, 4)
 SQUARES = (64, 128, 256, 8)

@@ -86,7 +86,7 @@ def solve(p: Problem, start: Unknown) -> Unknown:
         gradient, direction = _newton(p, z, strains)
         decrement = -_inner(gradient, direction)
         stalled = (decrement > 0.25 * before) & (decrement < stall)
-        far = decrement > tolerance
+        far = decrement > tolerance  # if not, this iteration only confirms, and its small step needs no search
         search = lambda: _line_search(p, z, direction, strains)
         z = jax.lax.cond(jnp.any(far), search, lambda: jax.tree.map(jnp.add, z, direction))
         return count + 1, z, decrement, far & ~stalled
