@@ -27,7 +27,7 @@ test: $(STAMP) browser ## Lint, check the format and the types, run the tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 demo: $(STAMP) ## Train the quickstart study, analyse it, write report, figures and pictures to demo/
 	$(BIN)/saddle study run quickstart --out demo/quickstart --resume
