@@ -27,6 +27,7 @@ test: $(STAMP) browser ## Lint, check the format and the types, run the tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
+	@# Files in their order, not by their number of tests: those that take longest have few.
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 demo: $(STAMP) ## Train the quickstart study, analyse it, write report, figures and pictures to demo/
