@@ -1,6 +1,6 @@
 """Kernels, as `kernels` has them, for a network's last layer: forward to what it puts out, and back from there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -131,15 +131,12 @@ def tops(
         def some(i: Array, loaded: tuple, sums: list[Array]) -> list[Array]:
             entering, ends, pulls = loaded
             at = pl.ds(i * rows, rows)
-            act, slope = activation.both(widen(entering) * per[0] + b[...][None])
-            delta = sum(end[:, None] * w[j, :][None] for j, end in enumerate(ends)) * slope
-            deltas, found = [delta] if plain else [], []
-            for weight in pulls:
-                weighted = delta * weight[:, None]
-                deltas.append(weighted)
-                found += [weighted, *(act * (weight * end)[:, None] for end in ends)]
-            for target, x in zip(written, deltas, strict=True):
-                target[at, :] = narrow(x, y.dtype)
+            act, delta = _delta(activation, entering, per, b, w, ends)
+            weighted = [delta * weight[:, None] for weight in pulls]
+            _write(written, at, [delta, *weighted] if plain else weighted)
+            found = []
+            for x, weight in zip(weighted, pulls, strict=True):
+                found += [x, *(act * (weight * end)[:, None] for end in ends)]
             return [x + y for x, y in zip(sums, found, strict=True)]
 
         start = [jnp.zeros((rows, width), float32)] * (k * (1 + a))
@@ -176,12 +173,9 @@ def _many_tops(
 
         def some(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
             at = pl.ds(i * rows, rows)
-            act, slope = activation.both(widen(y[at, :]) * per[0] + b[...][None])
-            delta = sum(last[j, at][:, None] * w[j, :][None] for j in range(a)) * slope
-            deltas = [delta] if plain else []
-            deltas += [delta * weights[j, at][:, None] for j in range(k)]
-            for target, x in zip(written, deltas, strict=True):
-                target[at, :] = narrow(x, y.dtype)
+            act, delta = _delta(activation, y[at, :], per, b, w, [last[j, at] for j in range(a)])
+            weighted = [delta * weights[j, at][:, None] for j in range(k)]
+            _write(written, at, [delta, *weighted] if plain else weighted)
             more = triton.dot(shares[:, at], narrow(delta, y.dtype)), triton.dot(pulls[:, at], narrow(act, y.dtype))
             return sums[0] + more[0], sums[1] + more[1]
 
@@ -210,13 +204,23 @@ def delta(activation: Activation, y: Array, per: Array, b: Array, w: Array, last
     width = min(width, h)
 
     def kernel(y: Any, per: Any, b: Any, w: Any, last: Any, out: Any) -> None:
-        _, slope = activation.both(widen(y[...]) * per[0] + b[...][None])
-        back = sum(last[j, :][:, None] * w[j, :][None] for j in range(a))
-        out[...] = narrow(back * slope, out.dtype)
+        _, found = _delta(activation, y[...], per, b, w, [last[j, :] for j in range(a)])
+        out[...] = narrow(found, out.dtype)
 
     tile = block((rows, width), "ij")
     blocks = [tile, ONE, block((width,), "j"), block((a, width), "_j"), block((a, rows), "_i")]
     return call(kernel, (h // width, n // rows), blocks, tile, like((n, h), y), warps)(y, per, b, w.T, last.T)
+
+
+def _delta(activation: Activation, y: Array, per: Any, b: Any, w: Any, ends: list[Array]) -> tuple[Array, Array]:
+    """Inside a kernel: some rows' activations and, from what comes back to each output, what enters them [rows, H]."""
+    act, slope = activation.both(widen(y) * per[0] + b[...][None])
+    return act, sum(end[:, None] * w[j, :][None] for j, end in enumerate(ends)) * slope
+
+
+def _write(targets: Sequence[Any], at: Any, arrays: list[Array]) -> None:
+    for target, x in zip(targets, arrays, strict=True):
+        target[at, :] = narrow(x, target.dtype)
 
 
 def _fold(count: int, load: Callable, some: Callable, start: Any, ahead: bool) -> Any:
