@@ -1,17 +1,19 @@
-"""A small machine that runs our kernels' PTX on the CPU, one thread after the other.
+"""A small machine that runs our kernels' PTX on the CPU, one thread after the other, from shuffle to shuffle.
 
 Each basic block becomes a stretch of Python inside one loop that jumps between them; numbers are numpy float32 scalars,
-so that every operation rounds as the GPU's does (which may also fuse a product and a sum).
+so that every operation rounds as the GPU's does (which may also fuse a product and a sum). A thread is a generator: at
+a shuffle it hands out its number and waits for that of its partner.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Any
 
 import numpy as np
 
 BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-LOGIC = {"and": "&", "or": "|", "xor": "^"}
+LOGIC = {"and": "&", "or": "|", "xor": "^", "shl": "<<"}
 UNARY = {
     "sqrt.rn.f32": "sqrt({0})",
     "rsqrt.approx.f32": "one / sqrt({0})",
@@ -27,13 +29,29 @@ SPACE = 1 << 40  # bytes between the arrays that pointers point to
 def run(text: str, threads: int, *arrays: np.ndarray) -> None:
     """Run so many threads of a kernel; arrays, in the order of its pointers, are read and written in place."""
     step = _compile(text)
-    memory = [np.float32(0)] * (int(re.search(r"memory\[(\d+)\]", text)[1]) // 4)  # type: ignore[index]
+    words = int(re.search(r"memory\[(\d+)\]", text)[1]) // 4  # type: ignore[index]
+    flat = [a.reshape(-1) for a in arrays]
     with np.errstate(all="ignore"):
-        for thread in range(threads):
-            step(thread % 32, thread // 32, [a.reshape(-1) for a in arrays], memory)
+        for warp in range(-(-threads // 32)):
+            lanes = range(min(32, threads - 32 * warp))
+            _run_warp({lane: step(lane, warp, flat, [np.float32(np.nan)] * words) for lane in lanes})
 
 
-def _compile(text: str) -> Callable[..., None]:
+def _run_warp(lanes: dict[int, Generator]) -> None:
+    """Let all run to their next shuffle, exchange numbers, and go on."""
+    waiting: dict[int, Any] = dict.fromkeys(lanes)
+    while waiting:
+        given = {lane: request and waiting[lane ^ request[1]] for lane, request in waiting.items()}
+        for lane, request in list(waiting.items()):
+            partner = given[lane]
+            assert not request or (partner and partner[1:] == request[1:]), "a shuffle without a partner"
+            try:
+                waiting[lane] = lanes[lane].send(partner and partner[0])
+            except StopIteration:
+                del waiting[lane]
+
+
+def _compile(text: str) -> Callable[..., Generator]:
     lines = [line.strip().rstrip(";") for line in text.partition("mov.u64 %memory, memory;")[2].splitlines()]
     blocks: list[tuple[str, list[str]]] = [("start", [])]
     for line in lines:
@@ -44,7 +62,7 @@ def _compile(text: str) -> Callable[..., None]:
             if "bra" in line:
                 blocks.append((f"after{len(blocks)}", []))
     number = {name: k for k, (name, _) in enumerate(blocks)}
-    code = ["def step(tid, ctaid, arrays, memory):", " pc = 0", " while True:"]
+    code = ["def step(tid, ctaid, arrays, memory):", " if False: yield", " pc = 0", " while True:"]
     for k, (_, body) in enumerate(blocks):
         code.append(f"  {'el' if k else ''}if pc == {k}:")
         code += [f"   {_statement(line, number)}" for line in body] + [f"   pc = {k + 1}"]
@@ -66,6 +84,9 @@ def _statement(line: str, number: dict[str, int]) -> str:
         return f"if {'not ' if test.startswith('!') else ''}{_name(test.lstrip('!'))}: {jump}" if test else jump
     opcode, _, rest = line.partition(" ")
     target, *operands = (part.strip() for part in rest.split(","))
+    if opcode.startswith("shfl"):
+        value, apart, _, mates = map(_name, operands)
+        return f"{_name(target)} = yield {value}, {apart}, {mates}"
     if opcode.startswith("st."):
         return f"{_cell(opcode, target)} = {_name(operands[0])}"
     if opcode.startswith("ld.param"):

@@ -21,6 +21,7 @@ from saddle.parity.golden import load
 from saddle.tasks import make, rare
 from saddle.tasks.kernel import call, native, scalars
 from saddle.tasks.kernel.branch import Branch
+from saddle.tasks.kernel.team import shared
 from saddle.tasks.point import gremlins as button
 from saddle.tasks.point import world
 
@@ -38,7 +39,7 @@ def run(rare, x, default=None, chosen=None):
     blank = [leaf if hasattr(leaf, "__array__") else np.full(leaf.shape, 7, leaf.dtype) for leaf in plain]
     out = [np.full_like(flat(leaf), -9) for leaf in blank]
     text = call.program_text(Branch.of(rare, x, default))[1]
-    ptx_machine.run(text, n + 5, *order, *map(flat, jax.tree.leaves(x)), *map(flat, blank), *out)
+    ptx_machine.run(text, 32 * call.warps(n) + 5, *order, *map(flat, jax.tree.leaves(x)), *map(flat, blank), *out)
     shaped = [o.reshape(leaf.shape).astype(leaf.dtype) for o, leaf in zip(out, plain, strict=True)]
     return jax.tree.unflatten(tree, shaped)
 
@@ -91,13 +92,26 @@ def mixed(x):
     return jnp.concatenate([p.astype(jnp.float32) for p in parts], axis=1), jnp.all(a > -1, axis=1) | ~jnp.any(a > b)
 
 
+def together(x):
+    """Loops whose rows a team of threads shares, some with fewer rows than threads; one reads what another wrote."""
+    a, b = x
+    rows = jnp.stack([a[:, 0], a[:, 1], a[:, 2], a[:, 0] * b[:, 0], b[:, 0]])
+    double = shared(lambda: lax.map(lambda row: (2 * row, row > 0), rows))
+    zero = jnp.zeros((2, a.shape[0]))
+    take = lambda c, row: (c + jnp.stack([row[0], row[1] * row[2][0]]) * row[2][1], None)
+    total = shared(lambda: lax.scan(take, zero, (rows, rows, double))[0])
+    single = shared(lambda: lax.scan(lambda c, row: (c + row, None), zero[0], rows[:1])[0])
+    most = lax.while_loop(lambda c: jnp.any(c[0] < total[1]), lambda c: (c[0] * 2 + 1, c[1] + 1), (zero[0], zero[0]))
+    return jnp.stack([*total, single, *most], axis=-1), total[0] > 1
+
+
 def numbers(n):
     a = jax.random.normal(jax.random.key(0), (n, 3))
     return a, 20 * jnp.abs(jax.random.normal(jax.random.key(1), (n, 1)))
 
 
 @pytest.mark.parametrize("machine", [run, run_native])
-@pytest.mark.parametrize("function", [loops, mixed])
+@pytest.mark.parametrize("function", [loops, mixed, together])
 def test_a_kernel_computes_what_jax_computes(function, machine):
     x = numbers(20)
     ours, theirs = machine(function, x), one_by_one(function, x)
@@ -136,16 +150,18 @@ def test_chosen_worlds_come_first_and_in_order(chosen):
     worlds, sizes = jax.jit(call.order)(jnp.array(chosen))
     first, rest = np.flatnonzero(chosen), np.flatnonzero(~np.array(chosen))
     np.testing.assert_array_equal(worlds, [*first, *rest])
-    np.testing.assert_array_equal(sizes, [len(chosen), len(first), max(1, -(-len(first) // 2))])  # 50 are two warps
+    np.testing.assert_array_equal(sizes, [len(chosen), len(first), max(1, -(-len(first) // call.warps(50)))])
 
 
 @given(st.integers(1, 300_000), st.floats(0, 1))
 def test_every_chosen_world_has_a_thread(n, share):
     count = int(share * n)
     lanes = int(call.lanes(jnp.int32(count), n))
-    assert 1 <= lanes <= call.BLOCK
-    assert lanes * -(-n // call.BLOCK) >= count
-    assert lanes == call.BLOCK or -(-count // lanes) <= call.WARPS
+    most = call.BLOCK // call.TEAM
+    assert 1 <= lanes <= most
+    assert lanes * call.warps(n) >= count
+    assert call.BLOCK * call.warps(n) >= n, "a world without a thread to copy its default"
+    assert lanes == most or -(-count // lanes) <= call.WARPS
 
 
 def test_a_gpu_program_holds_the_kernel():
@@ -255,5 +271,6 @@ def test_gremlins_moved_one_by_one_move_as_all_together():
     assert len(some) >= 5
     x = jax.tree.map(lambda leaf: leaf[some], (s.agent, s.buttons, s.anchors, s.gremlins, s.time, action))
     ours, together = jax.jit(jax.vmap(button.button_step))(*x), run_native(button._gremlin_contacts, x)
-    for mine, theirs in zip(ours, together, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=5e-3, atol=2e-3)
+    # Of an acceleration float32 leaves 0.01: strains of 1e3 m/s^2, rounded, times a button's 0.04 kg over the inertia.
+    for k, (mine, theirs) in enumerate(zip(ours, together, strict=True)):
+        np.testing.assert_allclose(mine, theirs, rtol=5e-3, atol=2e-2 if k == 1 else 2e-3)

@@ -26,7 +26,7 @@ from saddle.learners.activations import Activation
 FIRST, FIRST_WIDE = (64, 128, 256, 4), (128, 64, 128, 4)
 BOTTOMS, BOTTOMS_WIDE = (32, 128, 4), (32, 64, 4)
 SQUARES = (64, 128, 256, 8)
-NARROW, NARROW_BACK = 32, 128
+NARROW, NARROW_BACK = 32, 160
 COLUMNS = 16  # a tensor core takes no fewer
 HALF_MAX = 65504.0  # of float16
 

@@ -1,7 +1,8 @@
 """A rare branch as one kernel: a thread copies the defaults of a world that keeps them; some also compute a world.
 
 A world in contact is a long chain of instructions, and worlds in one warp wait for each other wherever they part ways.
-So few worlds are spread over some warps; over many, they would wait for their instructions and memory instead.
+So few worlds are spread over some warps; over many, they would wait for their instructions and memory instead. A team
+of neighbouring threads computes a world together, and shares the rows of its loops (team.py).
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from jax import Array
 
 from saddle.tasks.kernel.branch import Branch
 from saddle.tasks.kernel.code import Register
-from saddle.tasks.kernel.ptx import TYPES, Program
+from saddle.tasks.kernel.ptx import TEAM, TYPES, Program
 from saddle.tasks.kernel.rules import is_known, objects
 from saddle.tasks.kernel.scalars import Scope
 
@@ -39,7 +40,7 @@ def patch(rare: Callable[[Any], Any], pred: Array, x: Any, default: Any) -> Any:
     name, text = program_text(Branch.of(rare, x, default))
     config = (
         f'{{name = "{name}", kernel_type = "ptx", kernel_data = "{text}", '
-        f"grid_x = {-(-n // BLOCK)}, grid_y = 1, grid_z = 1, block_x = {BLOCK}, block_y = 1, block_z = 1, "
+        f"grid_x = {warps(n)}, grid_y = 1, grid_z = 1, block_x = {BLOCK}, block_y = 1, block_z = 1, "
         "shared_mem_bytes = 0}"
     )
     results = jax.ffi.ffi_call(
@@ -62,9 +63,14 @@ def order(pred: Array) -> tuple[Array, Array]:
     return worlds, jnp.stack([jnp.int32(n), before[-1], lanes(before[-1], n)])
 
 
+def warps(n: int) -> int:
+    """How many are started for n worlds: a thread each, or a team if all are in contact."""
+    return -(-n // (BLOCK // TEAM))
+
+
 def lanes(count: Array, n: int) -> Array:
-    """[] How many of `count` worlds share a warp, when `n` threads were started."""
-    return jnp.clip(-(-count // min(WARPS, -(-n // BLOCK))), 1, BLOCK)
+    """[] How many of `count` worlds out of n share a warp."""
+    return jnp.clip(-(-count // min(WARPS, warps(n))), 1, BLOCK // TEAM)
 
 
 @cache
@@ -138,12 +144,14 @@ class _Row:
 
 
 class _Start:
-    """Which worlds a thread has: one to copy if it comes after those to compute, one to compute if its lane does."""
+    """Which worlds a thread has: one to copy if it comes after those to compute, one to compute if its team does."""
 
     def __init__(self, program: Program, pointers: _Pointers) -> None:
         self.program = program
-        self.lane, self.block, self.place = (program.register(np.int32) for _ in range(3))
-        program.line(f"mov.u32 {self.lane.name}, %tid.x")
+        self.lane, (self.block, self.place) = (
+            Register("%lane", np.int32),
+            (program.register(np.int32) for _ in range(2)),
+        )
         program.line(f"mov.u32 {self.block.name}, %ctaid.x")
         self.worlds, sizes = pointers.next(), pointers.next()
         self.n, self.count, self.lanes = (self._load(sizes, 4 * i) for i in range(3))
@@ -159,8 +167,9 @@ class _Start:
         """Where there is no world to compute, end."""
         program, there = self.program, self.program.label()
         program.place(self.compute)
-        program.line(f"mad.lo.s32 {self.place.name}, {self.block.name}, {self.lanes.name}, {self.lane.name}")
-        mine = [self.lane, self.lanes], [self.place, self.count]
+        team = program.emit("div", [self.lane, np.int32(TEAM)], np.int32, {})
+        program.line(f"mad.lo.s32 {self.place.name}, {self.block.name}, {self.lanes.name}, {team.name}")
+        mine = [team, self.lanes], [self.place, self.count]
         program.branch(there, program.emit("and", [program.emit("lt", x, bool, {}) for x in mine], bool, {}))
         program.line("ret")
         program.place(there)

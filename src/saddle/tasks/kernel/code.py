@@ -51,6 +51,15 @@ class Code(Protocol):
     """A program under construction. Numbers are known (numpy scalars), in registers, or in the world's own memory."""
 
     native: frozenset[str]  # elementwise operations that need not be made of others
+    team: int  # threads that compute one world
+
+    def rank(self) -> Register:
+        """Which of its team this thread is, from 0."""
+        ...
+
+    def add_up(self, x: Register) -> Register:
+        """The sum of the team's numbers x, the same for all."""
+        ...
 
     def label(self) -> str:
         """A new name for a place."""

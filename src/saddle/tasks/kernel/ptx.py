@@ -23,12 +23,14 @@ FLOAT = {
     "floor": "cvt.rmi.f32.f32",
 }
 INT = {"mul": "mul.lo.s32", "div": "div.s32"}
+TEAM = 2  # neighbouring threads of a warp that compute one world, a power of two
 
 
 class Program(Memory):
     """The code so far."""
 
     native: frozenset[str] = frozenset()  # elementwise operations that rules.py need not make of others
+    team = TEAM
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,6 +73,18 @@ class Program(Memory):
         out = self.register(dtype)
         self.line(f"{self._opcode(name, np.dtype(numbers[0].dtype))} {self._list(out, *numbers)}")
         return out
+
+    def rank(self) -> Register:
+        """Which of its team this thread is."""
+        return Register("%rank", np.int32)
+
+    def add_up(self, x: Register) -> Register:
+        """The team's sum: each adds its neighbour's number, then that of the pair beside, and so on."""
+        for apart in range(self.team.bit_length() - 1):
+            other = self.register(x.dtype)
+            self.line(f"shfl.sync.bfly.b32 {other.name}, {x.name}, {1 << apart}, 31, %mates")
+            x = self.emit("add", [x, other], x.dtype, {})
+        return x
 
     def _opcode(self, name: str, dtype: np.dtype) -> str:
         kind = TYPES[dtype.name][0]
@@ -156,4 +170,7 @@ class Program(Memory):
         head += [f".visible .entry {name}({', '.join(f'.param .u64 {p}' for p in params)})", "{"]
         head += [f".reg .{kind} %{letter}<{self.count[letter] + 1}>;" for kind, letter in TYPES.values()]
         head += [".reg .u64 %memory;", f".local .align 16 .b8 memory[{4 * max(self.most_words, 1)}];"]
-        return "\n".join([*head, "mov.u64 %memory, memory;", *self.lines, "ret;", "}", ""])
+        head += [".reg .s32 %lane, %rank, %mates;", "mov.u64 %memory, memory;", "mov.u32 %lane, %tid.x;"]
+        head += [f"and.b32 %rank, %lane, {self.team - 1};", "sub.s32 %mates, %lane, %rank;"]
+        head += [f"shl.b32 %mates, {(1 << self.team) - 1}, %mates;"]  # the team's lanes, as bits
+        return "\n".join([*head, *self.lines, "ret;", "}", ""])

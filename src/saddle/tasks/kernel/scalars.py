@@ -16,13 +16,15 @@ from jax import lax
 
 from saddle.tasks.kernel.code import COMPARE, Code, Register, Slot
 from saddle.tasks.kernel.rules import ELEMENT, MOVE, REDUCE, constant, is_known, objects, rows, simplify
+from saddle.tasks.kernel.team import SHARED
 
 
 class Scope:
     """One block of the program: what has been computed in it and in the blocks around it."""
 
-    def __init__(self, program: Code, known: ChainMap | None = None) -> None:
+    def __init__(self, program: Code, known: ChainMap | None = None, shared: bool = False) -> None:
         self.program, self.known = program, ChainMap() if known is None else known
+        self.shared = shared  # whether a team of threads shares its loops' rows
 
     def inner(self) -> "Scope":
         """A block inside this one."""
@@ -99,7 +101,8 @@ def _arrays(numbers: Sequence[Any], like: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _call(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
-    return scope.run(params.get("jaxpr", params.get("call_jaxpr")), args)
+    here = Scope(scope.program, scope.known, shared=params.get("name") == SHARED)
+    return here.run(params.get("jaxpr", params.get("call_jaxpr")), args)
 
 
 def _store(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
@@ -158,24 +161,44 @@ def _scan(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[
     starts = [program.reserve(length * int(np.prod(v.shape))) for v in outs]
     variables = [program.variable(scope.value(x)) for x in _numbers(carry)]
     now = _arrays(variables, carry)
-    i, again = program.variable(np.int32(0)), program.label()
-    program.place(again)
+    count = _Count(program, length, program.team if scope.shared else 1)
     with program.block():
         inner = scope.inner()
-        at = inner.apply(lax.sub_p, [np.int32(length - 1), i]) if params["reverse"] else i
+        at = inner.apply(lax.sub_p, [np.int32(length - 1), count.i]) if params["reverse"] else count.i
         results = inner.run(jaxpr, [*args[:a], *now, *(r.row(inner, at) for r in rows)])
         for start, values in zip(starts, results[b:], strict=True):
             base = program.row(at, values.size)
             for k, x in enumerate(values.flat):
                 program.store(Slot(start + k, x.dtype, base), inner.value(x))
         _set(inner, variables, _numbers(results[:b]))
-    program.copy(i, program.emit("add", [i, np.int32(1)], np.int32, {}))
-    program.branch(again, program.emit("lt", [i, np.int32(length)], bool, {}))
+    count.end(variables)
     table = [
         objects([Slot(s + k, v.dtype) for k in range(length * int(np.prod(v.shape)))], (length, *v.shape))
         for s, v in zip(starts, outs, strict=True)
     ]
     return [*now, *table]
+
+
+class _Count:
+    """The rows of a loop, or those of them that this thread of a team has."""
+
+    def __init__(self, program: Code, length: int, team: int) -> None:
+        self.program, self.length, self.team = program, np.int32(length), team
+        self.i, self.again, self.past = program.variable(np.int32(0)), program.label(), program.label()
+        if team > 1:
+            program.copy(self.i, program.rank())
+        program.place(self.again)
+        if team > 1:  # there may be fewer rows than threads
+            program.branch(self.past, program.emit("ge", [self.i, self.length], bool, {}))
+
+    def end(self, sums: list[Register]) -> None:
+        """Go on to the next row; after the last one a team adds up what its loop carried."""
+        program = self.program
+        program.copy(self.i, program.emit("add", [self.i, np.int32(self.team)], np.int32, {}))
+        program.branch(self.again, program.emit("lt", [self.i, self.length], bool, {}))
+        program.place(self.past)
+        for x in sums if self.team > 1 else []:
+            program.copy(x, program.add_up(x))
 
 
 def _scan_counts(params: dict[str, Any]) -> tuple[int, int]:

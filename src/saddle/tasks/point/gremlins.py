@@ -14,8 +14,10 @@ from jax import Array
 from saddle.tasks.point import body, world
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, contact, scenes
+from saddle.tasks.point.physics.boxes import Points
 from saddle.tasks.point.physics.contact import Contacts
 from saddle.tasks.point.physics.once import per_body
+from saddle.tasks.point.physics.problem import Groups
 from saddle.tasks.point.physics.rigid import Bodies
 from saddle.tasks.point.physics.substep import Scene, Touching
 from saddle.tasks.point.physics.vec import Axes, Vec
@@ -154,15 +156,26 @@ def _at_buttons(q: Planar, buttons: Array) -> tuple[Contacts, Array]:
     return scenes.robot_with_static(q, buttons[..., 0].T, buttons[..., 1].T, BUTTON_RADIUS, BUTTON_POINT)
 
 
+def _contacts(q: Planar, bodies: Bodies, axes: Axes, buttons: Array, robot: list[Points], floor: Points) -> Touching:
+    """Everything but gremlins with each other, and their springs."""
+    kind = scenes.SMALL_BOX
+    (static, pressed), (at_robot, touched) = _at_buttons(q, buttons), scenes.robot_contacts(robot, bodies, kind)
+    on_buttons = scenes.spheres_with_boxes(buttons, BUTTON_RADIUS, bodies, axes)
+    fixed, floor_ = scenes.fixed_contacts(on_buttons, bodies, kind), scenes.floor_contacts(floor, bodies, kind)
+    held = jnp.any(pressed, axis=0) | jnp.any(touched, axis=0)
+    return Touching(Groups(static, at_robot, fixed, floor_), held, touched)
+
+
 def _button_contacts(x: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
     """Robot and buttons, no gremlin in play: the same solver with no bodies."""
     agent, buttons, action = x
 
     def detect(q: Planar, *_: Any) -> Touching:
-        return Touching(static=_at_buttons(q, buttons)[0])
+        static, pressed = _at_buttons(q, buttons)
+        return Touching(Groups(static), jnp.any(pressed, axis=0))
 
     none = jnp.zeros((agent.shape[0], 0, 13), agent.dtype)
-    end = world.run(agent, none, action, Scene(scenes.SMALL_BOX, detect, 0))
+    end = world.run(agent, none, action, Scene(scenes.SMALL_BOX, detect))
     agent, acceleration, _ = world.results(end)
     return agent, acceleration, _at_buttons(end.agent.q, buttons)[1].T
 
@@ -175,16 +188,11 @@ def _gremlin_contact(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array, 
     def detect(q: Planar, bodies: Bodies, axes: Axes, moment: Array) -> Touching:
         box = scenes.small_box(bodies.position, axes)
         robot = scenes.robot_points(q, box, 1, scenes.PAIR_SLOTS)
-        floor = collide.fold(collide.box_floor(box))
-        on_buttons = scenes.spheres_with_boxes(buttons, BUTTON_RADIUS, bodies, axes)
+        touching = _contacts(q, bodies, axes, buttons, robot, collide.fold(collide.box_floor(box)))
         target = _target(anchor[None, :, 0], anchor[None, :, 1], moment)
-        return Touching(
-            static=_at_buttons(q, buttons)[0],
-            bodies=scenes.body_contacts(robot, [floor, on_buttons], bodies, kind),
-            weld=scenes.spring_weld(bodies, target, anchor[None, :, 2]),
-        )
+        return touching._replace(weld=scenes.spring_weld(bodies, target, anchor[None, :, 2]))
 
-    end = world.run(agent, gremlin[:, None], action, Scene(kind, detect, 1 + scenes.PAIR_SLOTS), time)
+    end = world.run(agent, gremlin[:, None], action, Scene(kind, detect), time)
     agent, acceleration, bodies = world.results(end)
     return agent, acceleration, bodies[:, 0], _at_buttons(end.agent.q, buttons)[1].T, end.touched[0]
 
@@ -197,14 +205,11 @@ def _gremlin_contacts(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array,
     def detect(q: Planar, bodies: Bodies, axes: Axes, moment: Array) -> Touching:
         robot, others = scenes.gremlin_points(q, bodies, axes)
         floor = collide.fold(per_body(lambda b: collide.box_floor(scenes.small_box(*b)), (bodies.position, axes)))
-        on_buttons = scenes.spheres_with_boxes(buttons, BUTTON_RADIUS, bodies, axes)
+        touching = _contacts(q, bodies, axes, buttons, robot, floor)
+        between, paired = scenes.pair_contacts(others, bodies, kind)
         target = _target(anchors[..., 0].T, anchors[..., 1].T, moment)
-        return Touching(
-            static=_at_buttons(q, buttons)[0],
-            bodies=scenes.body_contacts(robot, [floor, on_buttons], bodies, kind),
-            weld=scenes.spring_weld(bodies, target, anchors[..., 2].T),
-            pairs=scenes.pair_contacts(others, bodies, kind),
-        )
+        weld = scenes.spring_weld(bodies, target, anchors[..., 2].T)
+        return touching._replace(contacts=touching.contacts._replace(pairs=between), paired=paired, weld=weld)
 
-    end = world.run(agent, gremlins, action, Scene(kind, detect, 1 + scenes.PAIR_SLOTS), time)
+    end = world.run(agent, gremlins, action, Scene(kind, detect), time)
     return *world.results(end), _at_buttons(end.agent.q, buttons)[1].T, jnp.any(end.touched, axis=0)

@@ -11,6 +11,7 @@ from saddle.tasks.point import body, drive
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, rigid, scenes
 from saddle.tasks.point.physics.portal import Pillar
+from saddle.tasks.point.physics.problem import Groups
 from saddle.tasks.point.physics.rigid import Bodies
 from saddle.tasks.point.physics.substep import Scene, Touching, World, contact_step
 from saddle.tasks.point.physics.vec import Axes
@@ -93,9 +94,11 @@ def _goal_contacts(x: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
     def detect(q: Planar, bodies: Bodies, axes: Axes, _: Array) -> Touching:
         box = scenes.small_box(bodies.position, axes)
         robot = scenes.robot_points(q, box, 1, scenes.PAIR_SLOTS)
-        return Touching(bodies=scenes.body_contacts(robot, [collide.fold(collide.box_floor(box))], bodies, kind))
+        at_robot, touched = scenes.robot_contacts(robot, bodies, kind)
+        floor = scenes.floor_contacts(collide.fold(collide.box_floor(box)), bodies, kind)
+        return Touching(Groups(robot=at_robot, floor=floor), jnp.any(touched, axis=0), touched)
 
-    world = run(agent, vase[:, None], action, Scene(kind, detect, 1 + scenes.PAIR_SLOTS))
+    world = run(agent, vase[:, None], action, Scene(kind, detect))
     agent, acceleration, bodies = results(world)
     return agent, acceleration, bodies[:, 0]
 
@@ -108,10 +111,11 @@ def _push_contacts(x: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, 
     def detect(q: Planar, bodies: Bodies, axes: Axes, _: Array) -> Touching:
         parts = scenes.push_box(bodies, axes)
         robot = scenes.robot_points(q, parts, scenes.PUSH_ROUND_SLOTS, scenes.PUSH_FLAT_SLOTS)
-        static, at_pillar = scenes.with_pillar(q, parts, at)
-        fixed = [collide.fold(collide.box_floor(parts)), at_pillar]
-        return Touching(static=static, bodies=scenes.body_contacts(robot, fixed, bodies, kind))
+        static, leaning, at_pillar = scenes.with_pillar(q, parts, at)
+        at_robot, touched = scenes.robot_contacts(robot, bodies, kind)
+        fixed = scenes.fixed_contacts(at_pillar, bodies, kind)
+        floor = scenes.floor_contacts(collide.fold(collide.box_floor(parts)), bodies, kind)
+        return Touching(Groups(static, at_robot, fixed, floor), leaning | jnp.any(touched, axis=0), touched)
 
-    slots = scenes.PUSH_ROUND_SLOTS + scenes.PUSH_FLAT_SLOTS
-    agent, acceleration, bodies = results(run(agent, box[:, None], action, Scene(kind, detect, slots)))
+    agent, acceleration, bodies = results(run(agent, box[:, None], action, Scene(kind, detect)))
     return agent, acceleration, bodies[:, 0]

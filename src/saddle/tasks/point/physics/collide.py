@@ -90,7 +90,7 @@ def keep(points: Points, slots: int) -> Points:
         hit = is_found & (rank == slot)  # [slots, ...]
         return rank, jnp.where(hit[:, None], fields, out), taken | hit
 
-    _, out, found = fold_slots(put, (rank, out, found), (points.found, jnp.moveaxis(packed, 1, 0)), points.found)
+    _, out, found = fold_slots(put, (rank, out, found), (points.found, jnp.moveaxis(packed, 1, 0)), lambda row: row[0])
     return Points(found, out[:, 0], Vec(out[:, 1], out[:, 2], out[:, 3]), Vec(out[:, 4], out[:, 5], out[:, 6]))
 
 

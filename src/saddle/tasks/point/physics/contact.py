@@ -52,8 +52,7 @@ def contacts(
     """Contacts about `reference` [...]. inverse_weight: sum of the two bodies' translational ones, 1/kg."""
 
     def of_slots(rows: tuple, reference: Vec) -> Contacts:
-        points = rows[0]
-        return map_slots(lambda row: _contacts(row, reference), rows, points.found & (points.distance < 0))
+        return map_slots(lambda row: _contacts(row, reference), rows, lambda row: overlap(row[0]), own=True)
 
     rows = (points, inverse_weight, twist, roll)
     if points.found.ndim == 2:
@@ -63,20 +62,44 @@ def contacts(
 
 def _contacts(rows: tuple, reference: Vec) -> Contacts:
     points, inverse_weight, twist, roll = rows
+    dtype = points.distance.dtype
+    normal = Vec(*(jnp.broadcast_to(part, points.distance.shape) for part in points.normal))
+    lever, weight, offset = _hold(points, inverse_weight, reference)
+    frictions = jnp.asarray(twist, dtype), jnp.asarray(roll, dtype)
+    return Contacts(lever, normal, *frame(normal), *frictions, weight, offset)
+
+
+def overlap(points: Points) -> Array:
+    """Which of them are contacts that push back, bool."""
+    return points.found & (points.distance < 0)
+
+
+def pushes(c: Contacts) -> Array:
+    """The same of contacts."""
+    return c.weight > 0
+
+
+def _hold(points: Points, inverse_weight: Array | float, reference: Vec) -> tuple[Vec, Array, Array]:
+    """Lever, weight and offset."""
     d = impedance(points.distance)
     weight = d / (4 * inverse_weight * (1 - d))
-    normal = Vec(*(jnp.broadcast_to(part, d.shape) for part in points.normal))
-    tangent, bitangent = frame(normal)
-    return Contacts(
-        lever=points.point - reference,
-        normal=normal,
-        tangent=tangent,
-        bitangent=bitangent,
-        twist=jnp.asarray(twist, d.dtype),
-        roll=jnp.asarray(roll, d.dtype),
-        weight=jnp.where(points.found & (points.distance < 0), weight, 0),
-        offset=SPRING * d * points.distance,
-    )
+    return points.point - reference, jnp.where(overlap(points), weight, 0), SPRING * d * points.distance
+
+
+def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
+    """Contacts with the floor about `reference`. Their frame is the same for all, known where a kernel is written."""
+
+    def of_body(body: tuple[Array, Array, Vec, Vec]) -> tuple[Vec, Array, Array]:
+        *rows, reference = body
+        points = lambda row: Points(*row, normal=up)
+        one = lambda row: _hold(points(row), inverse_weight, reference)
+        return map_slots(one, tuple(rows), lambda row: overlap(points(row)), own=True)
+
+    of = lambda *numbers: [jnp.asarray(number, points.distance.dtype) for number in numbers]
+    up, tangent, bitangent = Vec(*of(0, 0, 1)), Vec(*of(0, 1, 0)), Vec(*of(-1, 0, 0))
+    lever, weight, offset = per_body(of_body, (points.found, points.distance, points.point, reference))
+    twist, roll = of(TWIST, ROLL)
+    return Contacts(lever, up, tangent, bitangent, twist, roll, weight, offset)
 
 
 def frame(normal: Vec) -> tuple[Vec, Vec]:
@@ -145,17 +168,21 @@ def stiffness(c: Contacts, s: Strain) -> list[Array]:
     return out
 
 
-def slope(weight: Array, s: Strain, ds: Strain, step: Array) -> tuple[Array, Array]:
-    """First and second derivative of the cost of contacts of that weight along s + step * ds, [C, ...]."""
-    first = second = jnp.zeros((), s[0].dtype)
+def slope(weight: Array, s: Strain, ds: Strain, step: Array) -> tuple[Array, Array, Array]:
+    """First and second derivative of the cost of contacts of that weight along s + step * ds, [C, ...].
+
+    And how many of their rows push back at one end of the step and not at the other.
+    """
+    first = second = turned = jnp.zeros((), s[0].dtype)
     for k in range(1, 6):
         for sign in (1, -1):
-            direction = ds[0] + sign * ds[k]
-            value = s[0] + sign * s[k] + step * direction
+            start, direction = s[0] + sign * s[k], ds[0] + sign * ds[k]
+            value = start + step * direction
             weighted = jnp.where(value < 0, weight * direction, 0)
             first = first + weighted * value
             second = second + weighted * direction
-    return first, second
+            turned = turned + ((value < 0) != (start < 0))
+    return first, second, turned
 
 
 def triangle(flat: Array) -> Sym6:

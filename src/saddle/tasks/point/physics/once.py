@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from saddle.tasks.kernel.rolled import is_rolled
+from saddle.tasks.kernel.team import shared
 
 X = TypeVar("X")
 
@@ -64,52 +65,45 @@ def total(x: Array, axis: int = 0) -> Array:
     return add_all(parts) if parts else jnp.zeros((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
 
 
-def sum_slots(f: Callable[[Any], Array], slots: Any, used: Array) -> Array:
-    """Sum over slots of f, which is 0 for those not used.
+def sum_slots(f: Callable[[Any], Array], slots: Any, used: Callable[[Any], Array]) -> Array:
+    """Sum over slots of f, which is 0 for those not `used`.
 
-    Leaves of slots are [C, ...] or scalars, used [C, ...] bool. f maps them to [k, C, ...], or without C to [k, ...].
+    Leaves of slots are [C, ...] or scalars. f maps them to [k, C, ...], or without C to [k, ...]; used to bools.
     """
     if not is_rolled():
         return total(once(f(slots)), axis=1)
-    rows, first = _rows(slots, used.shape[0])
+    rows, first, _ = _rows(slots)
     shape = jax.eval_shape(f, first)
 
-    def add(acc: Array, row: tuple[Any, Array]) -> tuple[Array, None]:
-        return lax.cond(jnp.any(row[1]), lambda: acc + f(row[0]), lambda: acc), None
+    def add(acc: Array, row: Any) -> tuple[Array, None]:
+        return lax.cond(jnp.any(used(row)), lambda: acc + f(row), lambda: acc), None
 
-    return lax.scan(add, jnp.zeros(shape.shape, shape.dtype), (rows, used))[0]
-
-
-def sum_slots_from(f: Callable[[Any], Array], slots: Any, used: Array, split: int) -> tuple[Array, Array]:
-    """sum_slots over the first `split` slots, and over all."""
-    if is_rolled():
-        part = lambda cut: jax.tree.map(lambda v: v[cut] if jnp.ndim(v) else v, (slots, used))
-        first, rest = (sum_slots(f, *part(cut)) for cut in (slice(split), slice(split, None)))
-        return first, first + rest
-    every = once(f(slots))
-    first = total(every[:, :split], axis=1)
-    return once((first, first + total(every[:, split:], axis=1)))
+    return shared(lambda: lax.scan(add, jnp.zeros(shape.shape, shape.dtype), rows)[0])
 
 
-def map_slots(f: Callable[[Any], X], slots: Any, used: Array, axis: int = 0) -> X:
-    """f of every slot, along `axis` of its results; where a slot is not used, anything finite. Shapes: sum_slots."""
+def map_slots(f: Callable[[Any], X], slots: Any, used: Callable[[Any], Array], axis: int = 0, own: bool = False) -> X:
+    """f of every slot, along `axis` of its results; where a slot is not used, anything finite. Shapes: sum_slots.
+
+    With `own`, a kernel's threads share the slots: only sum_slots and map_slots with `own` may read the result.
+    """
     if not is_rolled():
         return f(slots)
-    rows, first = _rows(slots, used.shape[0])
-    if used.shape[0] == 1:
+    rows, first, count = _rows(slots)
+    if count == 1:
         return jax.tree.map(lambda v: jnp.expand_dims(v, axis), f(first))
-    one = lambda row: only_if(jnp.any(row[1]), lambda: f(row[0]))
-    return jax.tree.map(lambda v: jnp.moveaxis(v, 0, axis), lax.map(one, (rows, used)))
+    one = lambda row: only_if(jnp.any(used(row)), lambda: f(row))
+    loop = lambda: lax.map(one, rows)
+    return jax.tree.map(lambda v: jnp.moveaxis(v, 0, axis), shared(loop) if own else loop())
 
 
-def fold_slots(f: Callable[[X, Any], X], start: X, slots: Any, used: Array) -> X:
+def fold_slots(f: Callable[[X, Any], X], start: X, slots: Any, used: Callable[[Any], Array]) -> X:
     """f(f(start, first slot), second slot) and so on, where f of a slot that is not used changes nothing."""
     if not is_rolled():
-        for k in range(used.shape[0]):
+        for k in range(_rows(slots)[2]):
             start = f(start, jax.tree.map(lambda v, k=k: v[k], slots))
         return start
-    step = lambda so_far, row: (lax.cond(jnp.any(row[1]), lambda: f(so_far, row[0]), lambda: so_far), None)
-    return lax.scan(step, start, (slots, used))[0]
+    step = lambda so_far, row: (lax.cond(jnp.any(used(row)), lambda: f(so_far, row), lambda: so_far), None)
+    return lax.scan(step, start, slots)[0]
 
 
 def per_body(f: Callable[[Any], X], bodies: Any) -> X:
@@ -127,7 +121,8 @@ def per_body(f: Callable[[Any], X], bodies: Any) -> X:
     return jax.tree.map(lambda v: jnp.moveaxis(v, 0, -2), lax.map(f, rows))
 
 
-def _rows(slots: Any, count: int) -> tuple[Any, Any]:
-    """Every leaf with a leading axis, and the first row."""
+def _rows(slots: Any) -> tuple[Any, Any, int]:
+    """Every leaf with a leading axis, the first row, and how many there are."""
+    count = next(len(v) for v in jax.tree.leaves(slots) if jnp.ndim(v))
     rows = jax.tree.map(lambda v: v if jnp.ndim(v) else jnp.broadcast_to(v, (count,)), slots)
-    return rows, jax.tree.map(lambda v: v[0], rows)
+    return rows, jax.tree.map(lambda v: v[0], rows), count

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.tasks.point import body
@@ -13,8 +14,8 @@ from saddle.tasks.point.physics.boxes import Box, Points, box_box
 from saddle.tasks.point.physics.contact import Contacts
 from saddle.tasks.point.physics.once import map_slots, per_body
 from saddle.tasks.point.physics.portal import Pillar, pillar_contacts
+from saddle.tasks.point.physics.problem import Weld
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
-from saddle.tasks.point.physics.solver import Weld
 from saddle.tasks.point.physics.vec import Axes, Vec, concatenate
 
 HEIGHT = 0.1  # m, of the robot's origin above the floor
@@ -54,20 +55,30 @@ def robot_points(q: Planar, box: Box, round_slots: int, flat_slots: int) -> list
     sphere, arrow = robot_shapes(q)
     round_ = collide.keep(collide.fold(collide.sphere_box(sphere, body.RADIUS, box)), round_slots)
     touch = lambda part: collide.keep(box_box(arrow, Box(part[0], box.axes, part[1])), PAIR_SLOTS)
-    flat = collide.fold(map_slots(touch, (box.center, box.half), collide.may_touch(arrow, box), axis=1))
+    close = lambda part: collide.may_touch(arrow, Box(part[0], box.axes, part[1]))
+    flat = collide.fold(map_slots(touch, (box.center, box.half), close, axis=1))
     return [round_, flat if flat.found.shape[0] <= flat_slots else collide.keep(flat, flat_slots)]
 
 
-def body_contacts(robot: list[Points], fixed: list[Points], bodies: Bodies, kind: Kind) -> Contacts:
-    """Bodies against the robot's sphere and arrow (`robot`), then against the floor and fixed things."""
-    round_, flat = robot
-    points = collide.join([round_, flat, *fixed])
-    n_round, n_robot = round_.found.shape[0], round_.found.shape[0] + flat.found.shape[0]
-    slot = jnp.arange(points.found.shape[0]).reshape(-1, *(1,) * (points.distance.ndim - 1))
-    twist = jnp.where(slot < n_round, contact.SPHERE_TWIST, contact.TWIST)
-    roll = jnp.where(slot < n_round, contact.SPHERE_ROLL, contact.ROLL)
-    weight = kind.inverse_weight + jnp.where(slot < n_robot, body.INVERSE_WEIGHT, 0)
-    return contact.contacts(points, bodies.position, weight.astype(points.distance.dtype), twist, roll)
+def robot_contacts(robot: list[Points], bodies: Bodies, kind: Kind) -> tuple[Contacts, Array]:
+    """Bodies against the robot's sphere and arrow, and which of them it touches [B, N]."""
+    points = collide.join(robot)
+    counts = [len(part.found) for part in robot]
+    column = lambda *numbers: _column(np.repeat(numbers, counts).tolist(), points.distance)
+    twist, roll = column(contact.SPHERE_TWIST, contact.TWIST), column(contact.SPHERE_ROLL, contact.ROLL)
+    weight = kind.inverse_weight + body.INVERSE_WEIGHT
+    found = contact.contacts(points, bodies.position, weight, twist, roll)
+    return found, jnp.any(contact.overlap(points), axis=0)
+
+
+def fixed_contacts(points: Points, bodies: Bodies, kind: Kind) -> Contacts:
+    """Bodies against fixed things."""
+    return contact.contacts(points, bodies.position, kind.inverse_weight, contact.TWIST, contact.ROLL)
+
+
+def floor_contacts(floor: Points, bodies: Bodies, kind: Kind) -> Contacts:
+    """Bodies against the floor."""
+    return contact.on_floor(floor, bodies.position, kind.inverse_weight)
 
 
 def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points], Points]:
@@ -87,15 +98,18 @@ def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points],
     )
     b = Box(both(bodies.position, bodies.position[second]), Axes(*(both(v, v[second]) for v in axes)), SMALL_HALF)
     touch = lambda pair: collide.keep(box_box(pair[0], Box(pair[1], pair[2], SMALL_HALF)), PAIR_SLOTS)
-    flat = map_slots(touch, (a, b.center, b.axes), collide.may_touch(a, b), axis=1)
+    close = lambda pair: collide.may_touch(pair[0], Box(pair[1], pair[2], SMALL_HALF))
+    flat = map_slots(touch, (a, b.center, b.axes), close, axis=1)
     part = lambda cut: Points(flat.found[:, cut], flat.distance[:, cut], flat.point[:, cut], flat.normal[:, cut])
     return [round_, part(slice(None, count))], part(slice(count, None))
 
 
-def pair_contacts(points: Points, bodies: Bodies, kind: Kind) -> Contacts:
-    """Bodies against each other."""
+def pair_contacts(points: Points, bodies: Bodies, kind: Kind) -> tuple[Contacts, Array]:
+    """Bodies against each other, and whether any two touch []."""
     _, second = pairs.indices(bodies.position.x.shape[0])
-    return contact.contacts(points, bodies.position[second], 2 * kind.inverse_weight, contact.TWIST, contact.ROLL)
+    weight = 2 * kind.inverse_weight
+    found = contact.contacts(points, bodies.position[second], weight, contact.TWIST, contact.ROLL)
+    return found, jnp.any(contact.overlap(points))
 
 
 def spring_weld(bodies: Bodies, target: Vec, yaw: Array) -> Weld:
@@ -127,20 +141,24 @@ def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes
 
     def of_body(body: tuple[Vec, Vec, Axes]) -> Points:
         center, position, axes = body
-        near = collide.may_touch(Box(center, axes, (radius, radius, radius)), Box(position, axes, SMALL_HALF))
-        one = lambda sphere: collide.sphere_box(sphere, radius, Box(position, axes, SMALL_HALF))
-        return map_slots(one, center, near, axis=1)
+        box = Box(position, axes, SMALL_HALF)
+        close = lambda sphere: collide.may_touch(Box(sphere, axes, (radius, radius, radius)), box)
+        return map_slots(lambda sphere: collide.sphere_box(sphere, radius, box), center, close, axis=1)
 
     return collide.fold(per_body(of_body, (center, bodies.position, axes)))
 
 
-def with_pillar(q: Planar, parts: Box, pillar: Pillar) -> tuple[Contacts, Points]:
-    """The pillar against the robot [2, N], and against a body's parts (contact points, [PILLAR_SLOTS, B, N])."""
+def with_pillar(q: Planar, parts: Box, pillar: Pillar) -> tuple[Contacts, Array, Points]:
+    """The pillar against the robot [2, N], whether they touch [N], and its contact points with a body's parts.
+
+    Those are [PILLAR_SLOTS, B, N].
+    """
     sphere, arrow = robot_shapes(q)
     robot, others = pillar_contacts(pillar, sphere, body.RADIUS, arrow, parts, PILLAR_SLOTS)
     twist = _column([contact.SPHERE_TWIST, contact.TWIST], robot.distance)
     roll = _column([contact.SPHERE_ROLL, contact.ROLL], robot.distance)
-    return contact.contacts(robot, sphere, body.INVERSE_WEIGHT, twist, roll), others
+    found = contact.contacts(robot, sphere, body.INVERSE_WEIGHT, twist, roll)
+    return found, jnp.any(contact.overlap(robot), axis=0), others
 
 
 def robot_with_static(q: Planar, x: Array, y: Array, radius: float, share: float) -> tuple[Contacts, Array]:

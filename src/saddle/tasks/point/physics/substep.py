@@ -10,49 +10,51 @@ from jax import Array
 from saddle.tasks.point import body
 from saddle.tasks.point.body import Agent, Planar
 from saddle.tasks.point.physics import rigid, solver
-from saddle.tasks.point.physics.contact import RESISTANCE, Contacts, add, times
+from saddle.tasks.point.physics.contact import RESISTANCE, add, times
 from saddle.tasks.point.physics.once import once, stored
+from saddle.tasks.point.physics.problem import Groups, Problem, Unknown, Weld, robot_force
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
 from saddle.tasks.point.physics.scenes import HEIGHT
-from saddle.tasks.point.physics.solver import Problem, Unknown, Weld
 from saddle.tasks.point.physics.vec import Axes, Vec
 
 
 class Touching(NamedTuple):
     """Everything in contact at one moment; None where nothing of the kind exists."""
 
-    static: Contacts | None = None  # robot against fixed things, about the robot's origin [C, N]
-    bodies: Contacts | None = None  # bodies against the robot (first), floor and fixed things [C, B, N]
+    contacts: Groups
+    held: Array  # [N] bool: whether the robot touches anything
+    touched: Array | None = None  # [B, N] bool: bodies that it touches
+    paired: Array | None = None  # [] bool: whether any two bodies touch
     weld: Weld | None = None
-    pairs: Contacts | None = None  # bodies against each other, about each pair's second [C, pairs, N]
 
 
 Detect = Callable[[Planar, Bodies, Axes, Array], Touching]  # robot's pose, bodies, their axes, time
 
 
 class Scene(NamedTuple):
-    """What the bodies are, what can touch what, and how many contact slots of a body are with the robot."""
+    """What the bodies are, and what can touch what."""
 
     kind: Kind
     detect: Detect
-    robot_slots: int
 
 
 class World(NamedTuple):
-    """What moves: the robot [N] and the bodies [B, N], with the accelerations of the last solve (a warm start)."""
+    """What moves: the robot [N] and the bodies [B, N], with what the last solve found."""
 
     agent: Agent
     bodies: Bodies
     robot_acceleration: Planar
     body_acceleration: Motion
+    z: Unknown  # under which contacts push as they did: where the next solve starts
     touched: Array  # [B, N] bool: bodies that the robot touched in the last solve
 
 
 def contact_step(agent: Agent, bodies: Bodies, scene: Scene, time: Array, throttle: Array, turn: Array) -> World:
     """One env step; the accelerations and touches returned are those at the end of it."""
-    free = body.solve(agent.q.yaw, body.smooth_force(agent, throttle, turn), 0.0)
-    none = jnp.zeros(bodies.position.x.shape, bool)
-    world = World(agent, bodies, free, rigid.smooth_acceleration(bodies, bodies.axes, scene.kind), none)
+    still, none = Planar(*[jnp.zeros_like(agent.q.x)] * 3), jnp.zeros_like(bodies.position.x)
+    rest = Motion(Vec(none, none, none), Vec(none, none, none))
+    drift = Unknown(Planar(*(RESISTANCE * v for v in agent.v)), _drift(bodies, bodies.axes))
+    world = World(agent, bodies, still, rest, drift, jnp.zeros(none.shape, bool))
 
     def substep(i: Array, world: World) -> World:
         # The last round only solves: the engine evaluates the end of the step with the targets of the last substep.
@@ -69,8 +71,9 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
     axes = bodies.axes
     touching = stored(scene.detect(agent.q, bodies, axes, time))
     free = body.solve(agent.q.yaw, body.smooth_force(agent, throttle, turn), 0.0)
-    drift = Motion(bodies.velocity * RESISTANCE, axes.to_world(bodies.spin) * RESISTANCE)
+    drift = _drift(bodies, axes)
     shift = lambda a, sign: Planar(*(p + sign * RESISTANCE * v for p, v in zip(a, agent.v, strict=True)))
+    robot0 = shift(free, 1)
     z0 = rigid.smooth_acceleration(bodies, axes, scene.kind) + drift
     mass = rigid.mass_matrix(scene.kind, axes)
     pull = times(mass, z0)
@@ -80,25 +83,28 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
     mass, pull = once((mass, pull))
     problem = Problem(
         yaw=agent.q.yaw,
-        robot0=shift(free, 1),
+        robot0=robot0,
         mass=mass,
         pull=pull,
         arm=bodies.position - Vec(agent.q.x, agent.q.y, jnp.full_like(agent.q.x, HEIGHT)),
-        static=touching.static,
-        bodies=touching.bodies,
-        robot_slots=scene.robot_slots,
-        pairs=touching.pairs,
+        contacts=touching.contacts,
+        paired=jnp.zeros((), bool) if touching.paired is None else touching.paired,
     )
-    start = Unknown(shift(world.robot_acceleration, 1), world.body_acceleration + drift)
-    z = solver.solve(problem, start)
-    at_robot = touching.bodies.weight[: scene.robot_slots] > 0 if touching.bodies else world.touched[None]
-    return World(agent, bodies, shift(z.robot, -1), z.body - drift, jnp.any(at_robot, axis=0))
+    start = jax.tree.map(lambda last, free: jnp.where(touching.held, last, free), world.z.robot, robot0)
+    z = solver.solve(problem, Unknown(start, world.z.body))
+    touched = world.touched if touching.touched is None else touching.touched
+    return World(agent, bodies, shift(z.robot, -1), z.body - drift, z, touched)
+
+
+def _drift(bodies: Bodies, axes: Axes) -> Motion:
+    """b v of the bodies, by which z differs from their acceleration."""
+    return Motion(bodies.velocity * RESISTANCE, axes.to_world(bodies.spin) * RESISTANCE)
 
 
 def _integrate(world: World) -> World:
     """Move by one substep under the accelerations found."""
     agent, bodies = world.agent, world.bodies
     return world._replace(
-        agent=body.integrate(agent, solver.robot_force(agent.q.yaw, world.robot_acceleration)),
+        agent=body.integrate(agent, robot_force(agent.q.yaw, world.robot_acceleration)),
         bodies=rigid.integrate(bodies, bodies.axes, world.body_acceleration),
     )
