@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.config import PPO
-from saddle.learners import halves, heads, kernels
+from saddle.learners import first_layer, halves, heads, kernels
 from saddle.learners.activations import ACTIVATIONS
 from saddle.learners.networks import BACK, FORWARD, SUM, Net, dot_16, squares
 
@@ -124,8 +124,14 @@ def _hidden(ppo: PPO, view: View, x: Array) -> Trace:
     # No activation is farther from 0 than what enters it.
     unit = _unit_if_needed(ppo, (jnp.abs(wide).max() * jnp.abs(w1).sum(0) + jnp.abs(b1)).max())
     w1 = (jnp.pad(w1, ((0, wide.shape[1] - w1.shape[0]), (0, 0))) * of_weights).astype(half)
-    first = kernels.first(ACTIVATIONS[ppo.activation], wide, w1, b1, _inverse(of_weights), unit[None])
+    first = _first(ppo.activation, wide, w1, b1, _inverse(of_weights), unit[None])
     return Trace(wide, first, dot_16(first, view.net[1][0], FORWARD, first.dtype), unit)
+
+
+def _first(activation: str, x: Array, w: Array, b: Array, per: Array, unit: Array) -> Array:
+    if jax.default_backend() == "gpu" and first_layer.fits(activation, *x.shape, w.shape[1]):
+        return first_layer.first(activation, x, w, b, per, unit)
+    return kernels.first(ACTIVATIONS[activation], x, w, b, per, unit)
 
 
 def regression(ppo: PPO, view: View, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
