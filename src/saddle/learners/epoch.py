@@ -18,6 +18,7 @@ from saddle.learners.networks import Net
 from saddle.learners.ppo import Learner, Samples, nets, outputs
 from saddle.multipliers import Gains, Multiplier
 
+FEW = 16  # one step in so many may end an episode before all next observations are judged
 FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
 REASONS = {
     BAD_OBSERVATION: "an observation, reward or cost was not finite",
@@ -73,21 +74,44 @@ def _keep_failed(failed: Array, new: Array, old: Array) -> Array:
     return jnp.where(failed.reshape(-1, *[1] * (new.ndim - 1)), old, new)
 
 
-def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
-    """1 + m critics [M, ...], obs [T, M, W, obs_dim] -> [T, M, W, 1 + m].
+def _judge(ppo: PPO, critics: tuple[Net, ...], x: Array) -> Array:
+    """1 + m critics [M, ...], x [M, n, obs_dim] -> [M, n, 1 + m].
 
     Never in bf16: where costs are rare, its rounding of a value is not small beside an advantage.
     """
     ppo = replace(ppo, precision="tf32") if ppo.precision == "bf16" else ppo
     judge = jax.vmap(lambda critic, x: outputs(ppo, nets(ppo).rounded(ppo, critic), x)[:, 0])
-    values = jnp.stack([judge(critic, _by_member(obs)) for critic in critics], -1)
-    steps, members, worlds, _ = obs.shape
-    return jnp.moveaxis(values.reshape(members, steps, worlds, -1), 0, 1)
+    return jnp.stack([judge(critic, x) for critic in critics], -1)
+
+
+def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
+    """The same for obs [T, M, W, obs_dim] -> [T, M, W, 1 + m]."""
+    return _by_time(_judge(ppo, critics, _by_member(obs)), obs.shape[0])
+
+
+def _next_values(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: Array) -> Array:
+    """Of what each step led to, [T, M, W, 1 + m].
+
+    Where an episode goes on that is the next step's observation, whose value is known. Others are usually few.
+    """
+    unknown = rollout.ended.at[-1].set(True)
+    steps, members, worlds = unknown.shape
+    room = min(steps * worlds, worlds + steps * worlds // FEW)
+
+    def judge_few() -> Array:
+        places = jax.vmap(lambda mask: jnp.nonzero(mask, size=room, fill_value=0)[0])(_by_member(unknown))
+        found = rollout.next_obs[places // worlds, jnp.arange(members)[:, None], places % worlds]
+        known = _by_member(jnp.roll(values, -1, axis=0))
+        put = lambda known, places, found: known.at[places].set(found)
+        return _by_time(jax.vmap(put)(known, places, _judge(ppo, critics, found)), steps)
+
+    too_many = jnp.any(unknown.sum((0, 2)) > room)
+    return jax.lax.cond(too_many, lambda: _values(ppo, critics, rollout.next_obs), judge_few)
 
 
 def _advantages(ppo: PPO, learner: Learner, rollout: Rollout, values: Array) -> Array:
     """[T, M, W, 1 + m], as they come; `_samples` standardises."""
-    next_values = _values(ppo, learner.critics, rollout.next_obs)
+    next_values = _next_values(ppo, learner.critics, rollout, values)
     m = rollout.signal.shape[-1] - 1
     gamma, lam = jnp.array([ppo.gamma] + [ppo.cost_gamma] * m), jnp.array([ppo.lam] + [ppo.cost_lam] * m)
     return advantages.gae(rollout.signal, values, next_values, rollout.terminated, rollout.ended, gamma, lam)
@@ -111,6 +135,11 @@ def _samples(ppo: PPO, rollout: Rollout, adv: Array, targets: Array) -> Samples:
 def _by_member(x: Array) -> Array:
     """[T, M, W, ...] -> [M, T * W, ...], in order of time."""
     return jnp.moveaxis(x, 1, 0).reshape(x.shape[1], -1, *x.shape[3:])
+
+
+def _by_time(x: Array, steps: int) -> Array:
+    """The way back: [M, T * W, ...] -> [T, M, W, ...]."""
+    return jnp.moveaxis(x.reshape(x.shape[0], steps, -1, *x.shape[2:]), 0, 1)
 
 
 def _finite(x: Array) -> Array:

@@ -129,7 +129,8 @@ def _hidden(ppo: PPO, view: View, x: Array) -> Trace:
 
 
 def _first(activation: str, x: Array, w: Array, b: Array, per: Array, unit: Array) -> Array:
-    if jax.default_backend() == "gpu" and first_layer.fits(activation, *x.shape, w.shape[1]):
+    (samples, inputs), width = x.shape, w.shape[1]
+    if jax.default_backend() == "gpu" and first_layer.fits(activation, samples, inputs, width):
         return first_layer.first(activation, x, w, b, per, unit)
     return kernels.first(ACTIVATIONS[activation], x, w, b, per, unit)
 
