@@ -1,6 +1,7 @@
 """A small machine that runs a kernel's PTX on the CPU, all threads of a block in step: a register is an array of them.
 
-It knows what `first_layer` writes, tensor cores included, whose tiles lie in a warp's registers as PTX documents.
+It knows what `first_layer` and `last_layer` write, tensor cores included, whose tiles lie in a warp's registers as PTX
+documents.
 """
 
 import re
@@ -14,6 +15,8 @@ SPACE = 1 << 40  # bytes between the arrays that pointers point to
 HALF = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
 WHOLE: dict[str, Callable] = {
     "shr": lambda a, b: a >> b,
+    "shl": lambda a, b: a << b & 0xFFFFFFFF,
+    "sub": lambda a, b: a - b,
     "and": lambda a, b: a & b,
     "mul": lambda a, b: a * b,
     "add": lambda a, b: a + b,
@@ -23,6 +26,7 @@ WHOLE: dict[str, Callable] = {
 }
 REAL: dict[str, Callable] = {
     "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
     "fma": lambda a, b, c: (a.astype(float) * b + c).astype(np.float32),
     "min": np.minimum,
@@ -34,14 +38,14 @@ REAL: dict[str, Callable] = {
 def run(text: str, grid: tuple[int, int, int], threads: int, *arrays: np.ndarray) -> None:
     """Run all blocks; arrays, in the order of the kernel's pointers, are read and written in place."""
     memory = [a.reshape(-1).view(np.uint8) for a in arrays]
-    shared = int(re.search(r"tile\[(\d+)\]", text)[1])  # type: ignore[index]
+    shared = sum(map(int, re.findall(r"tile\[(\d+)\]", text)))
     for place in np.ndindex(*grid):
         _Block(text, place, threads, memory, np.full(shared, 0xFF, np.uint8)).run()
 
 
 class _Block:
     def __init__(self, text: str, place: tuple, threads: int, memory: list[np.ndarray], shared: np.ndarray) -> None:
-        self.lines = [line.rstrip(";") for line in text.split("tile[", 1)[1].splitlines()[1:] if line != "}"]
+        self.lines = [line.rstrip(";") for line in text.splitlines() if line[0] not in ".{}"]
         self.labels = {line[:-1]: k for k, line in enumerate(self.lines) if line.endswith(":")}
         self.memory, self.shared, self.threads = memory, shared, threads
         full = lambda number: np.full(threads, number, np.int64)
@@ -53,31 +57,43 @@ class _Block:
         at = 0
         while self.lines[at] != "ret":
             line, at = self.lines[at], at + 1
-            if line.startswith("@"):
-                predicate, label = re.fullmatch(r"@(\S+) bra (\S+)", line).groups()  # type: ignore[union-attr]
+            predicate, _, rest = line.removeprefix("@").partition(" ")
+            if line.startswith("@") and rest.startswith("bra"):
                 going = self.registers[predicate]
                 assert going.all() == going.any(), "threads of a block part ways"
-                at = self.labels[label] if going.all() else at
+                at = self.labels[rest.split()[1]] if going.all() else at
+            elif line.startswith("@"):
+                self._step(*rest.split(" ", 1), who=self.registers[predicate])
             elif not line.endswith(":") and not line.startswith("bar"):
                 self._step(*line.split(" ", 1))
 
-    def _step(self, opcode: str, rest: str) -> None:
+    def _step(self, opcode: str, rest: str, who: Any = ...) -> None:
         groups = [g.strip("{}").split(", ") for g in re.findall(r"\{[^}]*\}|[^,{} ]+", rest)]
         kind = opcode.split(".")[0]
         if kind in ("ld", "st"):
-            self._move(opcode, *(groups if kind == "ld" else groups[::-1]))
+            self._move(opcode, *(groups if kind == "ld" else groups[::-1]), who)
         elif kind == "mma":
             self._tiles(opcode.split(".")[-2], *groups)
+        elif len(groups[0]) == 2:  # a word's two halves
+            word = self.registers[groups[1][0]]
+            self.registers |= {groups[0][0]: word & 0xFFFF, groups[0][1]: word >> 16}
         else:
             target, *numbers = (g[0] for g in groups)
+            self.real = re.match(r"%[hbwpst]\d", target)
             self.registers[target] = self._compute(opcode, [self._number(x) for x in numbers])
 
     def _compute(self, opcode: str, x: list[np.ndarray]) -> np.ndarray:
         kind = opcode.split(".")[0]
         if kind == "mov":
-            return x[0].copy()
+            return x[0].astype(np.uint32).view(np.float32) if opcode == "mov.b32" and self.real else x[0].copy()
         if kind == "setp":
-            return x[0] < x[1]
+            return {"lt": np.less, "gt": np.greater, "eq": np.equal}[opcode.split(".")[1]](*x)
+        if kind == "selp":
+            return np.where(x[2], x[0], x[1])
+        if kind == "shfl":
+            return x[0][np.arange(self.threads) ^ x[1]]
+        if opcode == "cvt.f32.f16":
+            return x[0].astype(np.uint16).view(np.float16).astype(np.float32)
         if kind == "cvt":
             half = HALF[opcode.split(".")[2].removesuffix("x2")]
             high, low = (part.astype(half).view(np.uint16).astype(np.int64) for part in x)
@@ -89,7 +105,7 @@ class _Block:
             return np.full(self.threads, np.uint32(int(name[2:], 16)).view(np.float32))
         return self.registers[name] if not name.lstrip("-").isdigit() else np.full(self.threads, int(name))
 
-    def _move(self, opcode: str, registers: list[str], address: list[str]) -> None:
+    def _move(self, opcode: str, registers: list[str], address: list[str], who: Any) -> None:
         base, _, offset = address[0].strip("[]").partition("+")
         if ".param" in opcode:
             self.registers[registers[0]] = np.full(self.threads, SPACE * int(base.removeprefix("at")), np.int64)
@@ -100,7 +116,9 @@ class _Block:
             assert (at % (4 * len(registers)) == 4 * k).all(), "not aligned"
             bytes_ = at[:, None] % SPACE + np.arange(4)
             if opcode.startswith("st"):
-                array[bytes_] = self.registers[name].astype(np.uint32)[:, None].view(np.uint8)
+                number = self.registers[name]
+                words = number.view(np.uint32) if number.dtype == np.float32 else number.astype(np.uint32)
+                array[bytes_[who]] = words[:, None].view(np.uint8)[who]
             else:
                 words = np.ascontiguousarray(array[bytes_]).view(np.uint32)[:, 0]
                 self.registers[name] = words.view(np.float32) if "f32" in opcode else words.astype(np.int64)

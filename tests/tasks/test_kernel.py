@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jax import lax
 from tasks import ptx_machine
 
+from saddle.launch import TARGET
 from saddle.parity import inject
 from saddle.parity.golden import load
 from saddle.tasks import make, rare
@@ -168,7 +169,7 @@ def test_a_gpu_program_holds_the_kernel():
     x = numbers(8)
     step = jax.jit(lambda pred, x: call.patch(loops, pred, x, (jnp.zeros((8, 15)), pred)))
     text = step.trace(jnp.ones(8, bool), x).lower(lowering_platforms=("cuda",)).as_text()
-    assert call.TARGET in text
+    assert TARGET in text
     assert ".visible .entry loops(" in text
     assert f"block_x = {call.BLOCK}" in text
 

@@ -6,20 +6,18 @@ once and nothing has to change hands. For that the columns of a tensor core's ti
 inputs, in the same way on both sides of the product.
 """
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax import Array
-from jax.custom_batching import custom_vmap
 
-TARGET = "__gpu$xla.gpu.ptx"  # XLA's custom call for a kernel given as PTX
+from saddle.launch import at, finished, half_name, launch, of_members, pointers
+
 THREADS = 128  # of a block: four warps
 ROWS = 256  # samples of a block
 COLUMNS = 128  # of a block, at most
 SHARED = 48 << 10  # bytes of shared memory that every kernel may have
-HALF = {jnp.dtype(jnp.bfloat16): "bf16", jnp.dtype(jnp.float16): "f16"}
 VALUES = ("elu", "relu")  # activations that it knows
 
 
@@ -32,38 +30,18 @@ def fits(activation: str, samples: int, inputs: int, width: int) -> bool:
 
 def first(activation: str, x: Array, w: Array, b: Array, per: Array, unit: Array) -> Array:
     """As `kernels.first`. x [N, P], w [P, H] and its per [1], b [H], unit [1] -> [N, H]."""
-    one = lambda v: v[None]
-    return _layers(activation)(*map(one, (x, w.T, b, per, unit)))[0]
+    return _layer(activation)(x, w.T, b, per, unit)
 
 
 @cache
-def _layers(activation: str) -> Any:
-    """The layers of M members: x [M, N, P], w [M, H, P], b [M, H], per and unit [M, 1] -> [M, N, H]."""
-
-    @custom_vmap
-    def layers(x: Array, w: Array, b: Array, per: Array, unit: Array) -> Array:
+def _layer(activation: str) -> Callable[..., Array]:
+    def layers(x: Array, w: Array, *rest: Array) -> Array:
         (members, n, p), h = x.shape, w.shape[1]
-        columns = min(COLUMNS, h)
-        name, text = program_text(activation, HALF[x.dtype], n, p, h)
-        config = (
-            f'{{name = "{name}", kernel_type = "ptx", kernel_data = "{text}", '
-            f"grid_x = {h // columns}, grid_y = {n // ROWS}, grid_z = {members}, "
-            f"block_x = {THREADS}, block_y = 1, block_z = 1, shared_mem_bytes = 0}}"
-        )
-        return jax.ffi.ffi_call(
-            TARGET,
-            jax.ShapeDtypeStruct((members, n, h), x.dtype),
-            custom_call_api_version=1,
-            legacy_backend_config=config.replace("\n", "\\n"),
-        )(x, w, b, per, unit)
+        name, text = program_text(activation, half_name(x), n, p, h)
+        grid = h // min(COLUMNS, h), n // ROWS, members
+        return launch(name, text, grid, THREADS, jax.ShapeDtypeStruct((members, n, h), x.dtype))(x, w, *rest)
 
-    @layers.def_vmap
-    def _rule(size: int, batched, *args):  # noqa: ANN001, ANN002, ANN202
-        full = [v if of else jnp.broadcast_to(v, (size, *v.shape)) for v, of in zip(args, batched, strict=True)]
-        out = layers(*(v.reshape(-1, *v.shape[2:]) for v in full))
-        return out.reshape(size, -1, *out.shape[1:]), True
-
-    return layers
+    return of_members(layers)
 
 
 def _stride(inputs: int) -> int:
@@ -84,49 +62,39 @@ def program_text(activation: str, half: str, n: int, p: int, h: int) -> tuple[st
     down = {"%to": THREADS * h * 2 - columns * 2, "%bias": -columns * 4}
     lines += _move(back, {**down, "%sample": THREADS * p * 2, "%tail": THREADS * p * 2})
     lines += [f"setp.lt.u32 %more, %round, {ROWS // THREADS}", "@%more bra NEXT_ROWS", "ret"]
-    pointers = ", ".join(f".param .u64 at{k}" for k in range(6))
-    head = [".version 7.0", ".target sm_80", ".address_size 64", f".visible .entry {name}({pointers})", "{"]
+    head = [".version 7.0", ".target sm_80", ".address_size 64", f".visible .entry {name}({pointers(6)})", "{"]
     head += [".reg .u32 %thread, %g, %q, %i, %j, %k, %weights, %rest, %round, %group;", ".reg .pred %more;"]
     head += [".reg .u64 %w, %sample, %tail, %to, %bias, %far, %at;", ".reg .f32 %per, %unit, %e;"]
     head += [f".reg .b32 %a<{8 * (p // 16)}>, %v<4>, %o<4>;", ".reg .f32 %c<32>, %b<8>, %y<8>;"]
     head += [f".shared .align 16 .b8 tile[{columns * stride}];"]
-    body = [line if line.endswith(":") else f"{line};" for line in lines]
-    return name, "\n".join([*head, *body, "}", ""])
+    return name, finished(head, lines)
 
 
 def _move(shared: dict[str, int], far: dict[str, int]) -> list[str]:
     """Addresses, so many bytes on."""
-    return [f"add.{kind} {at}, {at}, {by}" for kind, of in (("s32", shared), ("s64", far)) for at, by in of.items()]
+    both = (("s32", shared), ("s64", far))
+    return [f"add.{kind} {place}, {place}, {by}" for kind, of in both for place, by in of.items()]
 
 
 def _places(n: int, p: int, h: int, columns: int) -> list[str]:
     """Where this thread's block of weights, its first sample, its biases and its results lie."""
     lines = ["mov.u32 %thread, %tid.x", "shr.u32 %g, %thread, 2", "and.b32 %g, %g, 7", "and.b32 %q, %thread, 3"]
     for pointer, target in ((3, "%per"), (4, "%unit")):
-        lines += ["mov.u32 %k, %ctaid.z", *_at("%at", pointer, "%k", 4), f"ld.global.f32 {target}, [%at]"]
+        lines += ["mov.u32 %k, %ctaid.z", *at("%at", pointer, "%k", 4), f"ld.global.f32 {target}, [%at]"]
     # the block's first column, over all members
     lines += ["mov.u32 %i, %ctaid.x", f"mul.lo.u32 %i, %i, {columns}", f"mad.lo.u32 %j, %k, {h}, %i"]
-    lines += [*_at("%w", 1, "%j", 2 * p), *_at("%bias", 2, "%j", 4)]
+    lines += [*at("%w", 1, "%j", 2 * p), *at("%bias", 2, "%j", 4)]
     # the thread's first sample, over all members: of its block, of its warp's 32, of its 4
     lines += ["mov.u32 %j, %ctaid.y", f"mul.lo.u32 %j, %j, {ROWS}", f"mad.lo.u32 %j, %k, {n}, %j"]
     lines += ["shr.u32 %k, %thread, 5", "mad.lo.u32 %j, %k, 32, %j", "add.u32 %j, %j, %g"]
-    lines += [*_at("%sample", 0, "%j", 2 * p), "mov.u64 %tail, %sample", *_at("%to", 5, "%j", 2 * h)]
+    lines += [*at("%sample", 0, "%j", 2 * p), "mov.u64 %tail, %sample", *at("%to", 5, "%j", 2 * h)]
     lines += ["mul.wide.u32 %far, %i, 2", "add.u64 %to, %to, %far"]
-    for at, each in (("%sample", 16), ("%tail", 8), ("%to", 16), ("%bias", 32)):
-        lines += [f"mul.wide.u32 %far, %q, {each}", f"add.u64 {at}, {at}, %far"]
+    for place, each in (("%sample", 16), ("%tail", 8), ("%to", 16), ("%bias", 32)):
+        lines += [f"mul.wide.u32 %far, %q, {each}", f"add.u64 {place}, {place}, %far"]
     # the columns of a tile: 2 neighbours of every 8
     lines += ["shr.u32 %i, %g, 1", "and.b32 %j, %g, 1", "mad.lo.u32 %i, %i, 8, %j", "mov.u32 %weights, tile"]
     lines += [f"mad.lo.u32 %weights, %i, {_stride(p)}, %weights", "mad.lo.u32 %rest, %q, 8, %weights"]
     return [*lines, "mad.lo.u32 %weights, %q, 16, %weights"]
-
-
-def _at(target: str, pointer: int, index: str, each: int) -> list[str]:
-    """The address of so many items of so many bytes each, after a pointer."""
-    return [
-        f"ld.param.u64 {target}, [at{pointer}]",
-        f"mul.wide.u32 %far, {index}, {each}",
-        f"add.u64 {target}, {target}, %far",
-    ]
 
 
 def _copy_weights(p: int, columns: int) -> list[str]:
@@ -187,14 +155,24 @@ def _finish(activation: str, half: str, h: int) -> list[str]:
 
 
 def _value(activation: str, half: str, y: str, c: str, b: str) -> list[str]:
-    """What leaves the layer; a NaN stays one. bfloat16 needs no units."""
-    scaled = half == "f16"
-    lines = [f"fma.rn.f32 {y}, {c}, %per, {b}" if scaled else f"add.f32 {y}, {c}, {b}"]
-    if activation == "elu":
-        lines += [f"min.NaN.f32 %e, {y}, 0f00000000", "mul.f32 %e, %e, 0f3FB8AA3B", "ex2.approx.f32 %e, %e"]
-        lines += ["add.f32 %e, %e, 0fBF800000", f"max.NaN.f32 {y}, {y}, %e"]
-    else:
-        lines += [f"max.NaN.f32 {y}, {y}, 0f00000000"]
-    if scaled:
-        lines += [f"mul.f32 {y}, {y}, %unit", f"min.NaN.f32 {y}, {y}, 0f477FE000", f"max.NaN.f32 {y}, {y}, 0fC77FE000"]
-    return lines
+    """What leaves the layer, times its unit; bfloat16 needs none."""
+    lines = [*enter(half, y, c, b), *activate(activation, y)]
+    return [*lines, f"mul.f32 {y}, {y}, %unit", *clip(y)] if half == "f16" else lines
+
+
+def enter(half: str, y: str, c: str, b: str) -> list[str]:
+    """y, what enters an activation: c, times its per where it has one, and the bias."""
+    return [f"fma.rn.f32 {y}, {c}, %per, {b}" if half == "f16" else f"add.f32 {y}, {c}, {b}"]
+
+
+def activate(activation: str, y: str) -> list[str]:
+    """y, activated. A NaN stays one."""
+    if activation == "relu":
+        return [f"max.NaN.f32 {y}, {y}, 0f00000000"]
+    lines = [f"min.NaN.f32 %e, {y}, 0f00000000", "mul.f32 %e, %e, 0f3FB8AA3B", "ex2.approx.f32 %e, %e"]
+    return [*lines, "add.f32 %e, %e, 0fBF800000", f"max.NaN.f32 {y}, {y}, %e"]
+
+
+def clip(y: str) -> list[str]:
+    """What float16 cannot hold becomes its largest number."""
+    return [f"min.NaN.f32 {y}, {y}, 0f477FE000", f"max.NaN.f32 {y}, {y}, 0fC77FE000"]

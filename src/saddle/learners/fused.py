@@ -9,14 +9,14 @@ unit, which brings them there; multiplying with it and dividing by it is exact.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from saddle.config import PPO
-from saddle.learners import first_layer, halves, heads, kernels
+from saddle.learners import first_layer, halves, heads, kernels, last_layer
 from saddle.learners.activations import ACTIVATIONS
 from saddle.learners.networks import BACK, FORWARD, SUM, Net, dot_16, squares
 
@@ -63,7 +63,11 @@ def fits(ppo: PPO) -> bool:
 
 def _roomy() -> bool:
     """Whether this is a GPU whose processors have the memory that the kernels' blocks take."""
-    return jax.default_backend() == "gpu" and getattr(jax.devices()[0], "compute_capability", "") in ROOMY
+    return _on_gpu() and getattr(jax.devices()[0], "compute_capability", "") in ROOMY
+
+
+def _on_gpu() -> bool:
+    return jax.default_backend() == "gpu"
 
 
 def rounded(ppo: PPO, net: Net) -> View:
@@ -107,7 +111,7 @@ def forward(ppo: PPO, view: View, x: Array) -> tuple[Array, Trace]:
     """x [N, in] -> output [N, out], and what the way back needs."""
     _, (_, b2), (w3, b3) = view.net
     trace = _hidden(ppo, view, x)
-    out = heads.outputs(ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, w3)
+    out = _outputs(ppo.activation, trace.second, _per(trace, view), b2, w3)
     return out[: x.shape[0]] + b3, trace
 
 
@@ -128,13 +132,6 @@ def _hidden(ppo: PPO, view: View, x: Array) -> Trace:
     return Trace(wide, first, dot_16(first, view.net[1][0], FORWARD, first.dtype), unit)
 
 
-def _first(activation: str, x: Array, w: Array, b: Array, per: Array, unit: Array) -> Array:
-    (samples, inputs), width = x.shape, w.shape[1]
-    if jax.default_backend() == "gpu" and first_layer.fits(activation, samples, inputs, width):
-        return first_layer.first(activation, x, w, b, per, unit)
-    return kernels.first(ACTIVATIONS[activation], x, w, b, per, unit)
-
-
 def regression(ppo: PPO, view: View, x: Array, target: Array, weight: Array) -> tuple[Net, Array]:
     """Gradient of sum(weight * error**2), and the errors [N] of the output from target [N]. x [N, in], weight [N]."""
     _, (_, b2), last = view.net
@@ -142,8 +139,8 @@ def regression(ppo: PPO, view: View, x: Array, target: Array, weight: Array) -> 
     target, weight = _fill(trace, target), _fill(trace, weight)
     size = jnp.maximum(jnp.abs(target).max(), SMALL_TARGET) * jnp.abs(last[0]).max()
     scale = _unit(weight.max() * size) * HEADROOM
-    error, delta, sums, top = heads.regression(
-        ACTIVATIONS[ppo.activation], trace.second, _per(trace, view), b2, last, target, 2 * scale * weight
+    error, delta, sums, top = _errors(
+        ppo.activation, trace.second, _per(trace, view), b2, last, target, 2 * scale * weight
     )
     back = _back(view, delta)
     end = 2 * scale * (weight @ error)[None]
@@ -226,6 +223,28 @@ def _bottom(ppo: PPO, view: View, trace: Trace, back: Array, x: Array) -> tuple[
     both = jnp.concatenate([bottoms(part)[: part.shape[1]] for part in parts]) / view.unit
     both = both.reshape(*x.shape[1:-1], width, -1)
     return both[..., :inputs, :], both[..., inputs, :]
+
+
+def _first(activation: str, x: Array, w: Array, *rest: Array) -> Array:
+    """By the kernel in PTX where there is one, like the next two."""
+    (samples, inputs), width = x.shape, w.shape[1]
+    if _on_gpu() and first_layer.fits(activation, samples, inputs, width):
+        return first_layer.first(activation, x, w, *rest)
+    return kernels.first(ACTIVATIONS[activation], x, w, *rest)
+
+
+def _outputs(activation: str, y: Array, per: Array, b: Array, w: Array) -> Array:
+    (samples, width), outputs = y.shape, w.shape[1]
+    if _on_gpu() and last_layer.fits(activation, samples, width, outputs):
+        return last_layer.outputs(activation, y, per, b, w)
+    return heads.outputs(ACTIVATIONS[activation], y, per, b, w)
+
+
+def _errors(activation: str, y: Array, *rest: Any) -> tuple[Array, Array, Array, Array]:
+    samples, width = y.shape
+    if _on_gpu() and last_layer.fits(activation, samples, width, outputs=1):
+        return last_layer.regression(activation, y, *rest)
+    return heads.regression(ACTIVATIONS[activation], y, *rest)
 
 
 def _per(trace: Trace, view: View) -> Array:

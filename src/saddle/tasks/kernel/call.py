@@ -14,13 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from saddle.launch import launch
 from saddle.tasks.kernel.branch import Branch
 from saddle.tasks.kernel.code import Register
 from saddle.tasks.kernel.ptx import TEAM, TYPES, Program
 from saddle.tasks.kernel.rules import is_known, objects
 from saddle.tasks.kernel.scalars import Scope
 
-TARGET = "__gpu$xla.gpu.ptx"  # XLA's custom call for a kernel given as PTX
 BLOCK = 32  # threads: one warp
 WARPS = 256  # over which worlds are spread: two for each processor of a large GPU
 
@@ -38,17 +38,8 @@ def patch(rare: Callable[[Any], Any], pred: Array, x: Any, default: Any) -> Any:
     plain, tree = jax.tree.flatten(default)
     defaults = [(leaf.astype(jnp.int32) if leaf.dtype == bool else leaf).reshape(n, -1) for leaf in plain]
     name, text = program_text(Branch.of(rare, x, default))
-    config = (
-        f'{{name = "{name}", kernel_type = "ptx", kernel_data = "{text}", '
-        f"grid_x = {warps(n)}, grid_y = 1, grid_z = 1, block_x = {BLOCK}, block_y = 1, block_z = 1, "
-        "shared_mem_bytes = 0}"
-    )
-    results = jax.ffi.ffi_call(
-        TARGET,
-        [jax.ShapeDtypeStruct(d.shape, d.dtype) for d in defaults],
-        custom_call_api_version=1,
-        legacy_backend_config=config.replace("\n", "\\n"),
-    )(*order(pred), *inputs, *defaults)
+    shapes = [jax.ShapeDtypeStruct(d.shape, d.dtype) for d in defaults]
+    results = launch(name, text, (warps(n), 1, 1), BLOCK, shapes)(*order(pred), *inputs, *defaults)
     shaped = [r.reshape(leaf.shape).astype(leaf.dtype) for r, leaf in zip(results, plain, strict=True)]
     return jax.tree.unflatten(tree, shaped)
 
