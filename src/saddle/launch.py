@@ -38,9 +38,10 @@ def of_members(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: jax.tree.map(lambda v: v[0], every(*(v[None] for v in args)))
 
 
-def pointers(count: int) -> str:
-    """The parameters of a kernel with so many arrays: at0, at1, ..."""
-    return ", ".join(f".param .u64 at{k}" for k in range(count))
+def entry(name: str, arrays: int) -> list[str]:
+    """How a kernel's text begins; its arrays are at0, at1, ..."""
+    pointers = ", ".join(f".param .u64 at{k}" for k in range(arrays))
+    return [".version 7.0", ".target sm_80", ".address_size 64", f".visible .entry {name}({pointers})", "{"]
 
 
 def at(target: str, pointer: int, index: str, each: int) -> list[str]:

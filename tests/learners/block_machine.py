@@ -63,7 +63,8 @@ class _Block:
                 assert going.all() == going.any(), "threads of a block part ways"
                 at = self.labels[rest.split()[1]] if going.all() else at
             elif line.startswith("@"):
-                self._step(*rest.split(" ", 1), who=self.registers[predicate])
+                opcode, _, operands = rest.partition(" ")
+                self._step(opcode, operands, who=self.registers[predicate])
             elif not line.endswith(":") and not line.startswith("bar"):
                 self._step(*line.split(" ", 1))
 
