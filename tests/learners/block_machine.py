@@ -72,7 +72,8 @@ class _Block:
         groups = [g.strip("{}").split(", ") for g in re.findall(r"\{[^}]*\}|[^,{} ]+", rest)]
         kind = opcode.split(".")[0]
         if kind in ("ld", "st"):
-            self._move(opcode, *(groups if kind == "ld" else groups[::-1]), who)
+            registers, address = groups if kind == "ld" else groups[::-1]
+            self._move(opcode, registers, address, who)
         elif kind == "mma":
             self._tiles(opcode.split(".")[-2], *groups)
         elif len(groups[0]) == 2:  # a word's two halves
