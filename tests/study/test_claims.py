@@ -56,6 +56,20 @@ def test_of_many_that_want_it_one_gets_it(tmp_path):
     assert sum(claim is not None for claim in won) == 1
 
 
+def test_a_unit_that_another_finishes_meanwhile_is_not_claimed(tmp_path):
+    """Between a look at the unit and the claim, another takes it, finishes it and lets go: nothing is left to do."""
+    done = []
+
+    def another() -> bool:
+        with claims.take(tmp_path, "u"):  # type: ignore[union-attr]
+            done.append("u")
+        return True
+
+    assert claims.take(tmp_path, "u", wanted=another) is None
+    assert claims.take(tmp_path, "u", wanted=lambda: not done) is None
+    assert len(list((tmp_path / "claims").glob("u.*.json"))) == 1
+
+
 def test_an_expired_lease_is_taken_over_and_the_sleeper_told(tmp_path):
     sleeper = claims.take(tmp_path, "u")
     elsewhere(tmp_path)

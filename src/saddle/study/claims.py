@@ -11,6 +11,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -69,10 +70,14 @@ class Claim:
                 continue  # a filesystem that stumbles: the next beat may get through, and check() decides
 
 
-def take(store: Path, unit: str, lease: float = LEASE) -> Claim | None:
-    """Claim a unit; None when somebody works on it, or was quicker."""
+def take(store: Path, unit: str, lease: float = LEASE, wanted: Callable[[], bool] = lambda: True) -> Claim | None:
+    """Claim a unit; None when somebody works on it, or was quicker, or it is not wanted any more.
+
+    That is asked after the look at who holds it: whoever finished it before then has said so, and whoever takes it after
+    then is in the way.
+    """
     holder = look(store, unit, lease)
-    if holder is not None and holder.alive:
+    if (holder is not None and holder.alive) or not wanted():
         return None
     generation = holder.generation + 1 if holder else 0
     file = _file(store, unit, generation)

@@ -3,6 +3,7 @@
 import time
 import traceback
 from dataclasses import dataclass, field
+from functools import partial
 
 from saddle.errors import SaddleError
 from saddle.study import claims, dependent
@@ -69,7 +70,7 @@ class Worker:
     def _next(self) -> claims.Claim | None:
         for unit in self.study.units():
             if unit not in self.broken and self.ready(unit):
-                claim = claims.take(self.study.path, unit, self.lease)
+                claim = claims.take(self.study.path, unit, self.lease, partial(self.ready, unit))
                 if claim is not None:
                     return claim
         return None

@@ -11,6 +11,7 @@ from saddle.tasks.point.physics.once import once, only_if, per_body, sum_slots, 
 from saddle.tasks.point.physics.problem import Groups, Problem, Unknown, curvature, gradient, inner, strains
 
 STEPS = 8  # at most; two or three are usual
+ENOUGH = 0.05  # a relative change: so near the minimum will do, since Newton's method goes on from there
 
 
 class _Search(NamedTuple):
@@ -33,7 +34,6 @@ def search(p: Problem, z: Unknown, d: Unknown, s: Groups) -> tuple[Unknown, Arra
     ds = once(strains(p, d, offset=False))
     base, curve = inner(gradient(p, z), d), inner(curvature(p, d), d)
     one = jnp.ones_like(base)
-    enough = 0.05  # relative: so near the end of the line will do, since Newton's method goes on from there
 
     def refine(now: _Search) -> _Search:
         first, second, turned = _slope(p, s, ds, now.step)
@@ -44,7 +44,7 @@ def search(p: Problem, z: Unknown, d: Unknown, s: Groups) -> tuple[Unknown, Arra
         middle = jnp.where(jnp.isinf(high), 2 * low + 1, 0.5 * (low + high))
         exact = now.exact | ((now.step == 1) & (turned == 0))
         new = jnp.where(exact, 1, jnp.where(inside | (first == 0), guess, middle))
-        return _Search(now.count + 1, new, low, high, jnp.abs(new - now.step) > enough * jnp.abs(new), exact)
+        return _Search(now.count + 1, new, low, high, jnp.abs(new - now.step) > ENOUGH * jnp.abs(new), exact)
 
     yes = jnp.ones(one.shape, bool)
     start = _Search(jnp.zeros((), jnp.int32), one, 0 * one, one * jnp.inf, yes, ~yes)
