@@ -73,8 +73,8 @@ class Claim:
 def take(store: Path, unit: str, lease: float = LEASE, wanted: Callable[[], bool] = lambda: True) -> Claim | None:
     """Claim a unit; None when somebody works on it, or was quicker, or it is not wanted any more.
 
-    That is asked after the look at who holds it: whoever finished it before then has said so, and whoever takes it after
-    then is in the way.
+    That is asked after the look at who holds it: whoever finished it before then has said so, and whoever takes it
+    later is in the way.
     """
     holder = look(store, unit, lease)
     if (holder is not None and holder.alive) or not wanted():
