@@ -43,12 +43,12 @@ def test_next_values_are_the_values_of_next_observations(seed, rate):
     np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_few_are_judged(monkeypatch):
-    """In every member: the last step's worlds and one in so many more."""
+def test_few_are_judged_at_a_time(monkeypatch):
+    """In every member: as many as the last step's worlds and one in so many more."""
     judged = []
     judge = epoch._judge
     monkeypatch.setattr(epoch, "_judge", lambda *args: judged.append(args[2].shape[1]) or judge(*args))
     zero = jnp.zeros((STEPS, MEMBERS, WORLDS, INPUTS))
     rollout: Any = Rollout(**{**EVERY, "obs": zero, "next_obs": zero, "ended": jnp.zeros(zero.shape[:3], bool)})
     jax.eval_shape(lambda: epoch._next_values(SMALL, _critics(), rollout, jnp.zeros((*zero.shape[:3], 2))))
-    assert sorted(judged) == [WORLDS + STEPS * WORLDS // epoch.FEW, STEPS * WORLDS]
+    assert set(judged) == {WORLDS + STEPS * WORLDS // epoch.FEW}

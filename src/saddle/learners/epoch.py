@@ -18,7 +18,7 @@ from saddle.learners.networks import Net
 from saddle.learners.ppo import Learner, Samples, nets, outputs
 from saddle.multipliers import Gains, Multiplier
 
-FEW = 16  # one step in so many may end an episode before all next observations are judged
+FEW = 16  # one step in so many may end an episode, and all values of next observations are still found in one go
 FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
 REASONS = {
     BAD_OBSERVATION: "an observation, reward or cost was not finite",
@@ -92,21 +92,27 @@ def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
 def _next_values(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: Array) -> Array:
     """Of what each step led to, [T, M, W, 1 + m].
 
-    Where an episode goes on that is the next step's observation, whose value is known. Others are usually few.
+    Where an episode goes on that is the next step's observation, whose value is known. The others are judged, some at a
+    time: usually all at once.
     """
     unknown = rollout.ended.at[-1].set(True)
     steps, members, worlds = unknown.shape
-    room = min(steps * worlds, worlds + steps * worlds // FEW)
+    count = steps * worlds
+    some = min(count, worlds + count // FEW)
+    list_them = lambda mask: jnp.nonzero(mask, size=count + -count % some, fill_value=0)[0]
+    places = jax.vmap(list_them)(_by_member(unknown))  # [M, ...], then any
 
-    def judge_few() -> Array:
-        places = jax.vmap(lambda mask: jnp.nonzero(mask, size=room, fill_value=0)[0])(_by_member(unknown))
-        found = rollout.next_obs[places // worlds, jnp.arange(members)[:, None], places % worlds]
-        known = _by_member(jnp.roll(values, -1, axis=0))
-        put = lambda known, places, found: known.at[places].set(found)
-        return _by_time(jax.vmap(put)(known, places, _judge(ppo, critics, found)), steps)
+    def judge(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        start, known = carry
+        here = jax.lax.dynamic_slice_in_dim(places, start, some, axis=1)
+        found = rollout.next_obs[here // worlds, jnp.arange(members)[:, None], here % worlds]
+        put = jax.vmap(lambda known, here, found: known.at[here].set(found))
+        return start + some, put(known, here, _judge(ppo, critics, found))
 
-    too_many = jnp.any(unknown.sum((0, 2)) > room)
-    return jax.lax.cond(too_many, lambda: _values(ppo, critics, rollout.next_obs), judge_few)
+    most = unknown.sum((0, 2)).max()
+    known = _by_member(jnp.roll(values, -1, axis=0))
+    known = jax.lax.while_loop(lambda carry: carry[0] < most, judge, (jnp.zeros_like(most), known))[1]
+    return _by_time(known, steps)
 
 
 def _advantages(ppo: PPO, learner: Learner, rollout: Rollout, values: Array) -> Array:

@@ -62,12 +62,8 @@ def program_text(activation: str, half: str, n: int, p: int, h: int) -> tuple[st
     down = {"%to": THREADS * h * 2 - columns * 2, "%bias": -columns * 4}
     lines += _move(back, {**down, "%sample": THREADS * p * 2, "%tail": THREADS * p * 2})
     lines += [f"setp.lt.u32 %more, %round, {ROWS // THREADS}", "@%more bra NEXT_ROWS", "ret"]
-    head = [
-        *entry(name, 6),
-        ".reg .u32 %thread, %g, %q, %i, %j, %k, %weights, %rest, %round, %group;",
-        ".reg .pred %more;",
-    ]
-    head += [".reg .u64 %w, %sample, %tail, %to, %bias, %far, %at;", ".reg .f32 %per, %unit, %e;"]
+    head = [*entry(name, 6), ".reg .u32 %thread, %g, %q, %i, %j, %k, %weights, %rest, %round, %group;"]
+    head += [".reg .pred %more;", ".reg .u64 %w, %sample, %tail, %to, %bias, %far, %at;", ".reg .f32 %per, %unit, %e;"]
     head += [f".reg .b32 %a<{8 * (p // 16)}>, %v<4>, %o<4>;", ".reg .f32 %c<32>, %b<8>, %y<8>;"]
     head += [f".shared .align 16 .b8 tile[{columns * stride}];"]
     return name, finished(head, lines)

@@ -139,10 +139,8 @@ class _Start:
 
     def __init__(self, program: Program, pointers: _Pointers) -> None:
         self.program = program
-        self.lane, (self.block, self.place) = (
-            Register("%lane", np.int32),
-            (program.register(np.int32) for _ in range(2)),
-        )
+        self.lane = Register("%lane", np.int32)
+        self.block, self.place = program.register(np.int32), program.register(np.int32)
         program.line(f"mov.u32 {self.block.name}, %ctaid.x")
         self.worlds, sizes = pointers.next(), pointers.next()
         self.n, self.count, self.lanes = (self._load(sizes, 4 * i) for i in range(3))
