@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.custom_batching import custom_vmap
 
 TARGET = "__gpu$xla.gpu.ptx"  # XLA's custom call for a kernel given as PTX
 
@@ -22,20 +21,6 @@ def launch(name: str, text: str, grid: tuple[int, int, int], threads: int, resul
     return jax.ffi.ffi_call(
         TARGET, results, custom_call_api_version=1, legacy_backend_config=config.replace("\n", "\\n")
     )
-
-
-def of_members(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """For one member what `kernel` is for M of them, arrays [M, ...] in and out; `jax.vmap` adds the members."""
-    every = custom_vmap(kernel)
-
-    @every.def_vmap
-    def _rule(size: int, batched, *args):  # noqa: ANN001, ANN002, ANN202
-        full = [v if of else jnp.broadcast_to(v, (size, *v.shape)) for v, of in zip(args, batched, strict=True)]
-        out = every(*(v.reshape(-1, *v.shape[2:]) for v in full))
-        split = jax.tree.map(lambda v: v.reshape(size, -1, *v.shape[1:]), out)
-        return split, jax.tree.map(lambda _: True, split)
-
-    return lambda *args: jax.tree.map(lambda v: v[0], every(*(v[None] for v in args)))
 
 
 def entry(name: str, arrays: int) -> list[str]:

@@ -2,15 +2,13 @@
 
 import jax
 import jax.numpy as jnp
-import ml_dtypes
 import numpy as np
 import pytest
 from learners import block_machine
+from learners.block_machine import HALF
 
 from saddle.learners import first_layer
 from saddle.learners.activations import ACTIVATIONS
-
-HALF = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
 
 
 @pytest.mark.parametrize(

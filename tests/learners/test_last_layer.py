@@ -2,15 +2,14 @@
 
 import jax
 import jax.numpy as jnp
-import ml_dtypes
 import numpy as np
 import pytest
 from learners import block_machine
+from learners.block_machine import HALF
 
 from saddle.learners import heads, last_layer
 from saddle.learners.activations import ACTIVATIONS
 
-HALF = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
 SHAPES = [("elu", "bf16", 256, 512), ("elu", "f16", 128, 256), ("relu", "bf16", 128, 256), ("relu", "f16", 128, 512)]
 MEMBERS = 2
 
@@ -23,7 +22,7 @@ def _arrays(half, n, h, a):
 
 
 def _run(text, n, *arrays):
-    grid = (n // (last_layer.SPAN * last_layer.THREADS // 32), 1, MEMBERS)
+    grid = (n // last_layer.BLOCK, 1, MEMBERS)
     block_machine.run(text, grid, last_layer.THREADS, *arrays)
 
 

@@ -12,7 +12,8 @@ from functools import cache
 import jax
 from jax import Array
 
-from saddle.launch import at, entry, finished, half_name, launch, of_members
+from saddle.batch import one_batch
+from saddle.launch import at, entry, finished, half_name, launch
 
 THREADS = 128  # of a block: four warps
 ROWS = 256  # samples of a block
@@ -30,18 +31,19 @@ def fits(activation: str, samples: int, inputs: int, width: int) -> bool:
 
 def first(activation: str, x: Array, w: Array, b: Array, per: Array, unit: Array) -> Array:
     """As `kernels.first`. x [N, P], w [P, H] and its per [1], b [H], unit [1] -> [N, H]."""
-    return _layer(activation)(x, w.T, b, per, unit)
+    return _layer(activation)((x, w.T, b, per, unit))
 
 
 @cache
-def _layer(activation: str) -> Callable[..., Array]:
-    def layers(x: Array, w: Array, *rest: Array) -> Array:
+def _layer(activation: str) -> Callable[[tuple[Array, ...]], Array]:
+    def layers(arrays: tuple[Array, ...]) -> Array:
+        x, w, *_ = arrays
         (members, n, p), h = x.shape, w.shape[1]
         name, text = program_text(activation, half_name(x), n, p, h)
         grid = h // min(COLUMNS, h), n // ROWS, members
-        return launch(name, text, grid, THREADS, jax.ShapeDtypeStruct((members, n, h), x.dtype))(x, w, *rest)
+        return launch(name, text, grid, THREADS, jax.ShapeDtypeStruct((members, n, h), x.dtype))(*arrays)
 
-    return of_members(layers)
+    return one_batch(layers)
 
 
 def _stride(inputs: int) -> int:

@@ -10,54 +10,58 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.launch import at, entry, finished, half_name, launch, of_members
+from saddle.batch import one_batch
+from saddle.launch import at, entry, finished, half_name, launch
 from saddle.learners.first_layer import VALUES, clip
 from saddle.learners.rows import TOGETHER, activated, column, four, loop, places, real, registers, slope, write
 
 THREADS = 128  # of a block: four warps
 SPAN = 32  # samples of a warp
+BLOCK = SPAN * THREADS // 32  # samples of a block
 OUTPUTS = (1, 2)
 
 
 def fits(activation: str, samples: int, width: int, outputs: int) -> bool:
     """Whether there is a kernel for so many samples, columns and outputs."""
-    return activation in VALUES and samples % (SPAN * THREADS // 32) == 0 and width in (256, 512) and outputs in OUTPUTS
+    return activation in VALUES and samples % BLOCK == 0 and width in (256, 512) and outputs in OUTPUTS
 
 
 def outputs(activation: str, y: Array, per: Array, b: Array, w: Array) -> Array:
     """As `heads.outputs`. y [N, H] and its per [1], b [H], w [H, A] -> [N, A]."""
-    return _outputs(activation)(y, per, b, w.T)
+    return _outputs(activation)((y, per, b, w.T))
 
 
 @cache
-def _outputs(activation: str) -> Callable[..., Array]:
-    def every(y: Array, per: Array, b: Array, w: Array) -> Array:
+def _outputs(activation: str) -> Callable[[tuple[Array, ...]], Array]:
+    def every(arrays: tuple[Array, ...]) -> Array:
+        y, *_, w = arrays
         (members, n, h), a = y.shape, w.shape[1]
         name, text = outputs_text(activation, half_name(y), n, h, a)
         out = jax.ShapeDtypeStruct((members, n, a), jnp.float32)
-        return launch(name, text, (n // (SPAN * THREADS // 32), 1, members), THREADS, out)(y, per, b, w)
+        return launch(name, text, (n // BLOCK, 1, members), THREADS, out)(*arrays)
 
-    return of_members(every)
+    return one_batch(every)
 
 
 def regression(
     activation: str, y: Array, per: Array, b: Array, last: tuple[Array, Array], target: Array, weight: Array
 ) -> tuple[Array, Array, Array, Array]:
     """As `heads.regression`. y [N, H] and its per [1], b [H], last ([H, 1], [1]), target and weight [N]."""
-    error, delta, sums = _regression(activation)(y, per, b, last[0][:, 0], last[1], target, weight)
+    error, delta, sums = _regression(activation)((y, per, b, last[0][:, 0], last[1], target, weight))
     return error, delta, *sums.sum(0)
 
 
 @cache
-def _regression(activation: str) -> Callable[..., tuple[Array, Array, Array]]:
-    def every(y: Array, *rest: Array) -> tuple[Array, Array, Array]:
+def _regression(activation: str) -> Callable[[tuple[Array, ...]], tuple[Array, Array, Array]]:
+    def every(arrays: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+        y, *_ = arrays
         members, n, h = y.shape
         name, text = regression_text(activation, half_name(y), n, h)
         shape = lambda *sizes: jax.ShapeDtypeStruct((members, *sizes), jnp.float32)
         results = (shape(n), jax.ShapeDtypeStruct(y.shape, y.dtype), shape(n // SPAN, 2, h))
-        return launch(name, text, (n // (SPAN * THREADS // 32), 1, members), THREADS, results)(y, *rest)
+        return launch(name, text, (n // BLOCK, 1, members), THREADS, results)(*arrays)
 
-    return of_members(every)
+    return one_batch(every)
 
 
 @cache
@@ -67,8 +71,8 @@ def outputs_text(activation: str, half: str, n: int, h: int, a: int) -> tuple[st
     lines = [*places(n, h, own, SPAN, THREADS, a), *at("%out", 4, "%sample", 4 * a)]
     work = []
     for row in range(TOGETHER):
-        work += [*_forward(activation, half, row, own, a), f"@%first st.global.f32 [%out+{4 * a * row}], %p{a * row}"]
-        work += [f"@%first st.global.f32 [%out+{4 * a * row + 4}], %p{a * row + 1}"] if a > 1 else []
+        work += _forward(activation, half, row, own, a)
+        work += [f"@%first st.global.f32 [%out+{4 * k}], %p{k}" for k in range(a * row, a * row + a)]
     work += [f"add.s64 %out, %out, {4 * a * TOGETHER}"]
     name = f"outputs_{activation}_{half}_{n}_{h}_{a}"
     more = [".reg .u64 %out;", f".reg .f32 %other, %p<{TOGETHER * a}>;"]

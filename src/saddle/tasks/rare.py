@@ -11,8 +11,8 @@ from typing import TypeVar
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.custom_batching import custom_vmap
 
+from saddle.batch import one_batch
 from saddle.tasks.kernel import call, native
 
 X = TypeVar("X")
@@ -33,8 +33,8 @@ def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y, kernel: bo
     thread, on a CPU a loop over worlds.
     """
 
-    @custom_vmap
-    def flat(pred: Array, x: X, default: Y) -> Y:
+    def batched(args: tuple[Array, X, Y]) -> Y:
+        pred, x, default = args
         backend = {"gpu": call, "cpu": native}.get(jax.default_backend()) if kernel else None
         if backend is not None and backend.fits(x, default):
             try:
@@ -43,21 +43,7 @@ def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y, kernel: bo
                 warnings.warn(f"{missing}: {rare.__name__} runs without one, many times slower", stacklevel=2)
         return _patch(rare, pred, x, default)
 
-    @flat.def_vmap
-    def _rule(size: int, batched, pred, x, default):  # noqa: ANN001, ANN202
-        pred, x, default = jax.tree.map(
-            lambda leaf, b: leaf if b else jnp.broadcast_to(leaf, (size, *leaf.shape)),
-            (pred, x, default),
-            tuple(batched),
-        )
-        count = pred.shape[1]
-        merge = lambda leaf: leaf.reshape(size * count, *leaf.shape[2:])
-        split = lambda leaf: leaf.reshape(size, count, *leaf.shape[1:])
-        out = jax.tree.map(split, flat(*jax.tree.map(merge, (pred, x, default))))
-        return out, jax.tree.map(lambda _: True, out)
-
-    out = flat(*jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (pred, x, default)))
-    return jax.tree.map(lambda leaf: leaf[0], out)
+    return one_batch(batched)((pred, x, default))
 
 
 def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y) -> Y:

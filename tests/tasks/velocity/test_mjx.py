@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mujoco.mjx._src import collision_driver
 
+from saddle.batch import one_batch
 from saddle.errors import SaddleError
 from saddle.parity import velocity
 from saddle.parity.golden import load
 from saddle.tasks import autoreset, make
-from saddle.tasks.batch import one_batch
 from saddle.tasks.velocity import colliders, engines, models, steppers
 from saddle.tasks.velocity.bodies import BODIES
 from saddle.tasks.velocity.steppers import mjx

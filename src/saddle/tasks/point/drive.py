@@ -8,7 +8,7 @@ from jax import Array, ShapeDtypeStruct
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
-from saddle.tasks.batch import one_batch
+from saddle.batch import one_batch
 from saddle.tasks.point import body
 from saddle.tasks.point.body import Agent, Planar
 

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from saddle.batch import one_batch
 from saddle.errors import SaddleError
-from saddle.tasks.batch import one_batch
 from saddle.tasks.task import State, TaskSpec, pytree
 from saddle.tasks.velocity import models, steppers
 from saddle.tasks.velocity.body import Body, observe, settle, upright
