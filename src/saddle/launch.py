@@ -23,10 +23,11 @@ def launch(name: str, text: str, grid: tuple[int, int, int], threads: int, resul
     )
 
 
-def entry(name: str, arrays: int) -> list[str]:
-    """How a kernel's text begins; its arrays are at0, at1, ..."""
+def entry(name: str, arrays: int, registers: int | None = None) -> list[str]:
+    """How a kernel's text begins; its arrays are at0, at1, ... registers: how many a thread may have at most."""
     pointers = ", ".join(f".param .u64 at{k}" for k in range(arrays))
-    return [".version 7.0", ".target sm_80", ".address_size 64", f".visible .entry {name}({pointers})", "{"]
+    head = [".version 7.0", ".target sm_80", ".address_size 64", f".visible .entry {name}({pointers})"]
+    return [*head, *([] if registers is None else [f".maxnreg {registers}"]), "{"]
 
 
 def at(target: str, pointer: int, index: str, each: int) -> list[str]:

@@ -1,7 +1,7 @@
 """A small machine that runs a kernel's PTX on the CPU, all threads of a block in step: a register is an array of them.
 
-It knows what `first_layer` and `last_layer` write, tensor cores included, whose tiles lie in a warp's registers as PTX
-documents.
+It knows what `first_layer`, `last_layer` and others write, tensor cores included, whose tiles lie in a warp's
+registers as PTX documents.
 """
 
 import re

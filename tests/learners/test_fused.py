@@ -201,5 +201,5 @@ def test_a_minibatch_can_be_written_for_a_gpu(precision, obs, act):
     few = act <= 2
     assert kernels(lowered(judge)) == ((0, 2) if few else (1, 1))  # first layer, outputs
     triton, ptx = kernels(lowered(step))
-    assert ptx == (6 if few else 5)  # three first layers, two critics' errors, the actor's outputs
-    assert triton >= (7 if few else 8)
+    assert ptx == (8 if few else 6)  # three first layers, two critics' errors, the actor's outputs, its two ways back
+    assert triton >= (5 if few else 7)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.config import PPO
-from saddle.learners import first_layer, halves, heads, kernels, last_layer
+from saddle.learners import first_layer, halves, heads, kernels, last_layer, way_back
 from saddle.learners.activations import ACTIVATIONS
 from saddle.learners.networks import BACK, FORWARD, SUM, Net, dot_16, squares
 
@@ -189,8 +189,11 @@ def _scaled(trace: Trace, weights: Array) -> tuple[Array, Array]:
 
 def _tops(ppo: PPO, view: View, trace: Trace, last: Array, weights: Array, plain: bool) -> tuple:
     _, (_, b2), (w3, _) = view.net
-    per = _per(trace, view)
-    return heads.tops(ACTIVATIONS[ppo.activation], trace.second, per, b2, w3, last, weights, plain)
+    arrays = (trace.second, _per(trace, view), b2, w3, last, weights)
+    (samples, width), outputs, sums = trace.second.shape, w3.shape[1], weights.shape[0]
+    if _on_gpu() and way_back.fits(ppo.activation, samples, width, outputs, sums):
+        return way_back.tops(ppo.activation, *arrays, plain)
+    return heads.tops(ACTIVATIONS[ppo.activation], *arrays, plain)
 
 
 def _weighted(

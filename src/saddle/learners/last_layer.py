@@ -19,6 +19,7 @@ THREADS = 128  # of a block: four warps
 SPAN = 32  # samples of a warp
 BLOCK = SPAN * THREADS // 32  # samples of a block
 OUTPUTS = (1, 2)
+REGISTERS = 128  # that a thread may have for a processor to hold four blocks, not three
 
 
 def fits(activation: str, samples: int, width: int, outputs: int) -> bool:
@@ -102,7 +103,7 @@ def regression_text(activation: str, half: str, n: int, h: int) -> tuple[str, st
     name = f"regression_{activation}_{half}_{n}_{h}"
     more = [".reg .u64 %out, %target, %weight, %delta;", f".reg .f32 %c, %goal, %pull, %other, %p<{TOGETHER}>;"]
     more += [f".reg .f32 %s<{own}>, %t<{own}>;"]
-    return name, finished([*entry(name, 10), *registers(own, 1), *more], [*lines, "ret"])
+    return name, finished([*entry(name, 10, REGISTERS), *registers(own, 1), *more], [*lines, "ret"])
 
 
 def _forward(activation: str, half: str, row: int, own: int, a: int) -> list[str]:
