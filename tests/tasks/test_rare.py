@@ -47,6 +47,26 @@ def one(pred, x, default):
 
 
 BATCHED = jax.jit(jax.vmap(one))
+
+
+@pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
+@pytest.mark.parametrize("count", [1, 16, 150, 3000])
+def test_a_gpu_computes_a_small_chunk_unasked_and_then_larger_ones(monkeypatch, share, count):
+    pred = chosen(share, count)
+    x, default = inputs(count)
+    expected = BATCHED(pred, x, default)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    sizes = []
+
+    def seen(x):
+        sizes.append(len(x["b"]))
+        return rare(x)
+
+    ours = jax.jit(jax.vmap(lambda *args: patch_rare(seen, *args)))(pred, x, default)
+    assert_same(ours, expected)
+    assert sizes[0] <= sizes[-1] <= count
+
+
 NESTED = jax.jit(jax.vmap(jax.vmap(jax.vmap(one))))
 
 

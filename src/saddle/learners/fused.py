@@ -21,7 +21,7 @@ from saddle.learners.activations import ACTIVATIONS
 from saddle.learners.networks import BACK, FORWARD, SUM, Net, dot_16, squares
 
 ROWS = 256  # samples are filled up to a multiple of it
-AT_ONCE = 256  # columns of inputs that a kernel holds
+AT_ONCE = 256  # columns of inputs that a kernel holds, over all weights
 HEADROOM = 64.0  # times the largest target; errors may be larger, and most are smaller
 MARGIN = 32.0  # by which weights are kept smaller, for sums of products with them
 SMALL_TARGET = 1e-2  # an error beside smaller ones is not taken to be as small
@@ -144,7 +144,7 @@ def regression(ppo: PPO, view: View, x: Array, target: Array, weight: Array) -> 
     )
     back = _back(view, delta)
     end = 2 * scale * (weight @ error)[None]
-    grads = (_bottom(ppo, view, trace, back, trace.x), (_middle(ppo, trace, delta), sums), (top[:, None], end))
+    grads = (_bottoms(ppo, view, trace, back)[0], (_middle(ppo, trace, delta), sums), (top[:, None], end))
     return jax.tree.map(lambda g: g / scale, grads), error[:n]
 
 
@@ -203,12 +203,11 @@ def _weighted(
 
     The delta is too large by a scale, which comes last.
     """
-    x = kernels.narrow(weights.T[:, :, None] * trace.x.astype(jnp.float32)[:, None], trace.x.dtype)
-    w1, b1 = _bottom(ppo, view, trace, found.back, x)
     deltas, sums, last = tops
-    found_parts = zip(w1, b1, sums, last, weights @ found.last, deltas, scale, strict=True)
+    bottoms = _bottoms(ppo, view, trace, found.back, weights)
+    found_parts = zip(bottoms, sums, last, weights @ found.last, deltas, scale, strict=True)
     return [
-        ((w / s, b / s), total / s, (top / s, end / s), delta, s) for w, b, total, top, end, delta, s in found_parts
+        ((w / s, b / s), total / s, (top / s, end / s), delta, s) for (w, b), total, top, end, delta, s in found_parts
     ]
 
 
@@ -217,15 +216,15 @@ def _middle(ppo: PPO, trace: Trace, delta: Array) -> Array:
     return dot_16(trace.first, delta, SUM, GRADIENT[ppo.precision]).astype(jnp.float32) / trace.unit
 
 
-def _bottom(ppo: PPO, view: View, trace: Trace, back: Array, x: Array) -> tuple[Array, Array]:
-    """The first layer's gradient: weights [in, H1], biases [H1]. x [N, P]; or K of each at once from x [N, K, P]."""
+def _bottoms(
+    ppo: PPO, view: View, trace: Trace, back: Array, weights: Array | None = None
+) -> list[tuple[Array, Array]]:
+    """The first layer's gradient under each row of weights [K, N], or one: weights [in, H1], biases [H1]."""
     inputs, width, per = view.net[0][0].shape[0], trace.x.shape[1], _inverse(trace.unit)
-    flat = x.reshape(x.shape[0], -1)
-    parts = [flat] if flat.shape[1] <= AT_ONCE else jnp.split(flat, flat.shape[1] // width, axis=1)
-    bottoms = lambda x: kernels.bottoms(ACTIVATIONS[ppo.activation], back, trace.first, per, kernels.roomy(x))
-    both = jnp.concatenate([bottoms(part)[: part.shape[1]] for part in parts]) / view.unit
-    both = both.reshape(*x.shape[1:-1], width, -1)
-    return both[..., :inputs, :], both[..., inputs, :]
+    some = max(1, AT_ONCE // width)
+    parts = [None] if weights is None else [weights[k : k + some] for k in range(0, len(weights), some)]
+    of = lambda rows: kernels.bottoms(ACTIVATIONS[ppo.activation], back, trace.first, per, trace.x, rows) / view.unit
+    return [(w[:inputs], w[inputs]) for part in parts for w in of(part)]
 
 
 def _first(activation: str, x: Array, w: Array, *rest: Array) -> Array:

@@ -56,32 +56,38 @@ def first(activation: Activation, x: Array, w: Array, b: Array, per: Array, unit
     return run(*[x] * len(cuts), *[w] * len(cuts), b, per, unit)
 
 
-def bottoms(activation: Activation, back: Array, act: Array, per: Array, x: Array) -> Array:
-    """The first layer's gradients, x^T @ (back * slope(act)). back, act [N, H], act's per, x [N, P] -> [P, H]."""
-    (n, h), p = back.shape, x.shape[1]
-    rows, columns, warps = BOTTOMS if p <= NARROW_BACK else BOTTOMS_WIDE
+def bottoms(
+    activation: Activation, back: Array, act: Array, per: Array, x: Array, weights: Array | None = None
+) -> Array:
+    """The first layer's gradients, x^T @ (weights * back * slope(act)), under each row of weights [K, N], or one.
+
+    back, act [N, H], act's per, x [N, P] -> [K, P, H].
+    """
+    (n, h), p, k = back.shape, x.shape[1], 1 if weights is None else weights.shape[0]
+    rows, columns, warps = BOTTOMS if k * p <= NARROW_BACK else BOTTOMS_WIDE
     columns, cuts = min(columns, h), pieces(p)
 
     def kernel(back: Any, act: Any, per: Any, *rest: Any) -> None:
-        xs, out = rest[: len(cuts)], rest[len(cuts) :]
+        xs, given, out = rest[: len(cuts)], rest[len(cuts) : -k * len(cuts)], rest[-k * len(cuts) :]
 
         def some(i: Array, totals: list[Array]) -> list[Array]:
             at = pl.ds(i * rows, rows)
             delta = widen(back[at, :]) * activation.slope(act[at, :].astype(float32) * per[0])
-            delta = narrow(delta, back.dtype)
-            return [total + triton.dot(x[at, :], delta, trans_a=True) for total, x in zip(totals, xs, strict=True)]
+            deltas = [delta * weights[j, at][:, None] for weights in given for j in range(k)] or [delta]
+            products = [triton.dot(x[at, :], narrow(d, back.dtype), trans_a=True) for d in deltas for x in xs]
+            return [total + product for total, product in zip(totals, products, strict=True)]
 
-        start = [jnp.zeros((width, columns), float32) for width, _ in cuts]
+        start = [jnp.zeros((width, columns), float32) for width, _ in cuts] * k
         for target, total in zip(out, jax.lax.fori_loop(0, n // rows, some, start), strict=True):
             target[...] = total
 
     tile = block((n, columns), "_j")
     blocks = [tile, tile, ONE, *(block((n, width), ("_", place)) for width, place in cuts)]
-    results = [block((width, columns), "_j") for width, _ in cuts]
-    shapes = [ShapeDtypeStruct((width, h), float32) for width, _ in cuts]
-    return jnp.concatenate(
-        call(kernel, (h // columns, 1), blocks, results, shapes, warps)(back, act, per, *[x] * len(cuts))
-    )
+    given = [] if weights is None else [weights]
+    results = [block((width, columns), "_j") for width, _ in cuts] * k
+    shapes = [ShapeDtypeStruct((width, h), float32) for width, _ in cuts] * k
+    run = call(kernel, (h // columns, 1), blocks + [block((k, n), "__") for _ in given], results, shapes, warps)
+    return jnp.concatenate(run(back, act, per, *[x] * len(cuts), *given)).reshape(k, p, h)
 
 
 def squares(x: Array, delta: Array) -> Array:

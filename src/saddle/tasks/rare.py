@@ -18,9 +18,10 @@ from saddle.tasks.kernel import call, native
 X = TypeVar("X")
 Y = TypeVar("Y")
 
-# Into how many chunks the worlds are cut. A CPU pays for every world of a chunk, needed or not; a GPU, for every chunk.
+# Into how many chunks the worlds are cut. A CPU pays for every world of a chunk, needed or not; a GPU, for every chunk,
+# and for every question whether there is another one. So there a small chunk is computed without asking.
 CHUNKS = {"cpu": 32}
-GPU_CHUNKS = 8
+GPU_CHUNKS, GPU_FIRST = 8, 64
 SMALLEST = 16  # below this many worlds a chunk is not worth splitting further
 
 
@@ -48,21 +49,18 @@ def patch_rare(rare: Callable[[X], Y], pred: Array, x: X, default: Y, kernel: bo
 
 def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y) -> Y:
     """The batched form: pred [N], leaves of x and default [N, ...]."""
-    n = pred.shape[0]
-    chunks = CHUNKS.get(jax.default_backend(), GPU_CHUNKS)
-    chunk = min(n, max(SMALLEST, -(-n // chunks)))
-    padded = -(-n // chunk) * chunk
-    worlds = jnp.nonzero(pred, size=padded, fill_value=n)[0]  # the worlds that need it, then n as "none"
+    n, backend = pred.shape[0], jax.default_backend()
+    size = lambda chunks: min(n, max(SMALLEST, -(-n // chunks)))
+    chunk, first = size(CHUNKS.get(backend, GPU_CHUNKS)), 0 if backend in CHUNKS else size(GPU_FIRST)
+    worlds = jnp.nonzero(pred, size=first + -(-n // chunk) * chunk, fill_value=n)[0]  # who needs it, then n as "none"
     count = jnp.sum(pred)
 
-    def more(carry: tuple[Array, Y]) -> Array:
-        return carry[0] < count
-
-    def one_chunk(carry: tuple[Array, Y]) -> tuple[Array, Y]:
-        start, out = carry
+    def next_chunk(start: Array, out: Y, chunk: int) -> tuple[Array, Y]:
         ids = jax.lax.dynamic_slice(worlds, (start,), (chunk,))
         picked = jax.tree.map(lambda leaf: leaf[jnp.minimum(ids, n - 1)], x)
         put = lambda leaf, new: leaf.at[ids].set(new, mode="drop")
         return start + chunk, jax.tree.map(put, out, rare(picked))
 
-    return jax.lax.while_loop(more, one_chunk, (jnp.zeros((), worlds.dtype), default))[1]
+    begin = (jnp.zeros((), worlds.dtype), default)
+    begin = next_chunk(*begin, first) if first else begin
+    return jax.lax.while_loop(lambda carry: carry[0] < count, lambda carry: next_chunk(*carry, chunk), begin)[1]

@@ -37,6 +37,8 @@ def place(key: Array, keepouts: tuple[float, ...], restart: bool = True) -> tupl
         return key, jnp.where(found, i + 1, failed), jnp.where(found, extended, nothing)
 
     start = (key, jnp.zeros((), jnp.int32), nothing)
+    # So many rounds it takes at least. A loop of known length needs no answer from a GPU before it can go on.
+    start = jax.lax.fori_loop(0, count if restart else 0, lambda _, carry: next_object(carry), start)
     key, i, placed = jax.lax.while_loop(lambda carry: carry[1] < count, next_object, start)
     return key, placed, i == count
 
@@ -54,7 +56,7 @@ def sample_goal(key: Array, keepout: float, others: Array, keepouts: tuple[float
         return key, carry[1] + 1, *_draw(draw, jnp.asarray(keepout, radii.dtype), others, radii)
 
     start = (key, jnp.zeros((), jnp.int32), jnp.zeros(2, others.dtype), jnp.zeros((), bool))
-    key, _, goal, found = jax.lax.while_loop(more, next_block, start)
+    key, _, goal, found = jax.lax.while_loop(more, next_block, next_block(start))
     return key, goal, found
 
 
