@@ -57,6 +57,14 @@ def test_a_line_stays_a_line(points, correct):
     np.testing.assert_allclose(smooth(x, 3 - 2 * x, at, 0.2, correct=correct), 3 - 2 * at, atol=1e-12)
 
 
+@given(st.floats(-1e6, 1e6), st.integers(2, 30), st.floats(0.2, 1.0), st.integers(0, 2), st.booleans())
+def test_what_is_constant_stays_so_to_the_last_bit(value, points, frac, iterations, correct):
+    """Else its rounding, another one on every machine, would make a frontier of it."""
+    x = np.log(np.linspace(0.1, 10, points))
+    at = np.linspace(x[0], x[-1], 41)
+    np.testing.assert_array_equal(smooth(x, np.full((3, points), value), at, frac, iterations, correct), value)
+
+
 def test_few_points_are_joined_not_smoothed():
     x = np.array([0.0, 1.0, 2.0])
     assert len(x) < LEAST_NEIGHBOURS

@@ -59,13 +59,17 @@ def tricube_weights(x: np.ndarray, at: np.ndarray, frac: float) -> np.ndarray:
 
 
 def _lines(weights: np.ndarray, x: np.ndarray, at: np.ndarray, y: np.ndarray, own: bool = True) -> np.ndarray:
-    """Weighted least squares; weights [..., places, points]. `own`: the places are the points."""
+    """Weighted least squares; weights [..., places, points]. `own`: the places are the points.
+
+    Of differences from the first point, so that what is constant stays so to the last bit on any machine.
+    """
     enough = (weights > 1e-12).sum(-1) >= 2
     w = weights / np.where(enough, weights.sum(-1), 1.0)[..., None]
     centre = (w * x).sum(-1, keepdims=True)
     spread = np.maximum((w * (x - centre) ** 2).sum(-1, keepdims=True), 1e-12)
     projection = w * (1 + (at[:, None] - centre) * (x - centre) / spread)
-    return np.where(enough, (projection @ y[..., None])[..., 0], y if own else np.nan)
+    base = y[..., :1]
+    return np.where(enough, base + (projection @ (y - base)[..., None])[..., 0], y if own else np.nan)
 
 
 def _bisquare(residual: np.ndarray) -> np.ndarray:
