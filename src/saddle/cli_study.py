@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
+from saddle.config import Layout, Precision
+
 study = SubcommandApp()
 imports = SubcommandApp()
 
@@ -14,6 +16,14 @@ Name = Annotated[
 ]
 Dir = Annotated[Positional[Path], arg(metavar="DIR", help="The study's directory.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON.", help_behavior_hint="")]
+Laid = Annotated[
+    Layout | None,
+    arg(metavar="{study,wide}", help="Of the worlds; wide fills a GPU.", help_behavior_hint="(default: the study's)"),
+]
+Precise = Annotated[
+    Precision | None,
+    arg(metavar="{highest,tf32,bf16}", help="Of the networks.", help_behavior_hint="(default: the study's)"),
+]
 
 
 @study.command
@@ -23,12 +33,14 @@ def show(
         arg(metavar="STUDY", help="A preset or a .toml file; without it, the presets are listed."),
     ] = None,
     no_calibrate: Annotated[bool, arg(help="Do not measure how fast this machine is.", help_behavior_hint="")] = False,
+    layout: Laid = None,
+    precision: Precise = None,
     as_json: Json = False,
 ) -> None:
     """Say what a study would run, and how long that takes on this machine."""
     from saddle.study.show import show
 
-    show(name, not no_calibrate, as_json)
+    show(name, not no_calibrate, as_json, layout, precision)
 
 
 @study.command
@@ -50,12 +62,14 @@ def run(
     members: Annotated[
         int | None, arg(metavar="N", help="Most runs in a unit.", help_behavior_hint="(default: what memory allows)")
     ] = None,
+    layout: Laid = None,
+    precision: Precise = None,
     as_json: Json = False,
 ) -> int:
     """Run a study. Exits with 0 when all is done, 1 when runs failed, 3 at the time limit, 128 + n at signal n."""
     from saddle.study.run import run
 
-    return run(name, out, resume, limit_time, engine, address, sweep, members, as_json)
+    return run(name, out, resume, limit_time, engine, address, sweep, members, layout, precision, as_json)
 
 
 @study.command

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from saddle.errors import SaddleError
 
 Precision = Literal["highest", "tf32", "bf16"]
+Layout = Literal["study", "wide"]
 
 
 def _at_least(config: Any, field: str, least: float) -> None:
@@ -95,7 +96,7 @@ class PPO:
 
     steps_per_epoch: int = 20_000
     """Env steps a member collects per epoch, over all its worlds."""
-    layout: Literal["study", "wide"] = "study"
+    layout: Layout = "study"
     """'study': few worlds, reset every epoch, whole episodes. 'wide': many worlds, whose episodes outlast an epoch."""
     worlds: int | None = None
     """Worlds per member; None lets the layout choose: whole episodes in 'study', segments of 100 steps in 'wide'."""

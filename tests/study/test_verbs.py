@@ -6,13 +6,15 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from helpers import TASK, After, small, work
 from rich.console import Console
 
 from saddle.cli import main
-from saddle.study import show, status, view
+from saddle.errors import SaddleError
+from saddle.study import open_study, presets, show, status, view
 from saddle.study.run import run
 
 FILE = f"""
@@ -47,6 +49,26 @@ def test_run_prints_lines_and_ends_with_0(file, tmp_path, capsys):
     out = capsys.readouterr().out
     assert "PointCircle1-00: 4 runs, epoch 1 of 6" in out
     assert "10 of 10 runs done, 0 failed, 0 left" in out
+
+
+def test_a_study_in_another_layout_and_precision(file, tmp_path, capsys):
+    out = tmp_path / "s"
+    assert run(file, out, layout="wide", precision="bf16", limit_time="0s", program=FAKE) == 3
+    study = open_study(out)
+    assert study.manifest["precision"] == "bf16"
+    settings = {(p["ppo"]["layout"], p["ppo"]["precision"]) for p in map(json.loads, study.runs["params"])}
+    assert settings == {("wide", "bf16")}
+    with pytest.raises(SaddleError, match="layout is wide there, study here"):
+        run(file, out, resume=True, program=FAKE)
+    with pytest.raises(SaddleError, match="precision is bf16 there, highest here"):
+        run(file, out, resume=True, layout="wide", program=FAKE)
+    assert run(file, out, resume=True, layout="wide", precision="bf16", program=FAKE) == 0
+
+
+def test_another_layout_has_worlds_of_its_own(file):
+    plan = presets.load(file)
+    assert presets.load(file, "study") == plan and plan.ppo.worlds == 1
+    assert presets.load(file, "wide").ppo == replace(plan.ppo, layout="wide", worlds=None)
 
 
 def test_run_speaks_json(file, tmp_path, capsys):

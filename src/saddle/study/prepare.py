@@ -152,6 +152,14 @@ def _same_plan(plan: Plan, study: Study) -> None:
         # How often a study is saved does not change its results, and its units are made already.
         if wanted[key] != there[key] and key not in ("chunk", "members"):
             raise SaddleError(
-                f"{study.path} holds a study with another plan ({key} differs); choose another directory, or the plan "
-                "that began it"
+                f"{study.path} holds a study with another plan ({_difference(key, wanted[key], there[key])}); choose "
+                "another directory, or the plan that began it"
             )
+
+
+def _difference(key: str, wanted: Any, there: Any) -> str:
+    """Of the learner's settings the first that differs, with both values: it may be an option of the command."""
+    if key != "ppo":
+        return f"{key} differs"
+    name = next(name for name in wanted if wanted[name] != there.get(name))
+    return f"{name} is {there.get(name)} there, {wanted[name]} here"

@@ -3,9 +3,10 @@
 import difflib
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from saddle.config import PID, PPO, GradientAscent
+from saddle.config import PID, PPO, GradientAscent, Layout, Precision
 from saddle.errors import SaddleError
 from saddle.study.plan import Limit, Plan, Stage, spaced
 from saddle.study.toml import read_file
@@ -113,8 +114,15 @@ PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
 """Name -> what it is, and its plan."""
 
 
-def load(name: str) -> Plan:
-    """The preset of that name, or the plan in that study file."""
+def load(name: str, layout: Layout | None = None, precision: Precision | None = None) -> Plan:
+    """The preset of that name, or the plan in that study file; in another layout or precision if one is given."""
+    plan = _named(name)
+    if layout is not None and layout != plan.ppo.layout:  # worlds are what the other layout wanted
+        plan = replace(plan, ppo=replace(plan.ppo, layout=layout, worlds=None))
+    return plan if precision is None else replace(plan, ppo=replace(plan.ppo, precision=precision))
+
+
+def _named(name: str) -> Plan:
     if name in PRESETS:
         return PRESETS[name][1]()
     path = Path(name)

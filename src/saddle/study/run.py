@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
+from saddle.config import Layout, Precision
 from saddle.errors import SaddleError
 from saddle.study import presets
 from saddle.study.dependent import open_sweep
@@ -30,13 +31,15 @@ def run(
     address: str | None = None,
     sweep: Path | None = None,
     members: int | None = None,
+    layout: Layout | None = None,
+    precision: Precision | None = None,
     as_json: bool = False,
     program: str = POPULATION,
 ) -> int:
     """Run a preset or study file in `out`; returns the exit code."""
     if address is not None and engine != "ray":
         raise SaddleError("--address is the Ray cluster's; add --engine ray")
-    plan = presets.load(name)
+    plan = presets.load(name, layout, precision)
     if members is not None:
         plan = dataclasses.replace(plan, members=members)
     limit = None if limit_time is None else seconds(limit_time)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from rich.table import Table
 
-from saddle.config import PPO, Fixed, Member
+from saddle.config import PPO, Fixed, Layout, Member, Precision
 from saddle.console import console
 from saddle.study import presets
 from saddle.study.plan import Plan, units
@@ -33,12 +33,19 @@ class TaskPart:
     """Estimated on this machine; None without calibration."""
 
 
-def show(name: str | None, calibrate: bool, as_json: bool, program: str = POPULATION) -> None:
+def show(
+    name: str | None,
+    calibrate: bool,
+    as_json: bool,
+    layout: Layout | None = None,
+    precision: Precision | None = None,
+    program: str = POPULATION,
+) -> None:
     """Print the plan's parts and their sum; without a name, the presets."""
     if name is None:
         _show_presets(as_json)
         return
-    plan = presets.load(name)
+    plan = presets.load(name, layout, precision)
     found = parts(plan, calibrate, program)
     if as_json:
         total = {"runs": sum(p.runs for p in found), "units": sum(p.units for p in found)}
