@@ -44,3 +44,13 @@ def test_worlds_on_the_host(layout, tmp_path):
     checkpoint.save(tmp_path / "state", state, {})
     state, _ = checkpoint.load(tmp_path / "state", like=population.init_shape())
     assert equal(through, before + run(population, state, 2)[1])
+
+
+def test_clocks_of_worlds_on_the_host_are_spread_in_the_wide_layout():
+    """Four worlds, 250 steps each an epoch, clocks a quarter of an episode apart: first the one at 0 is a whole one."""
+    ppo = PPO(layout="wide", steps_per_epoch=1000, worlds=4, hidden=(4,), passes=1, batch=1000, window=2)
+    population = Population("SafetyHalfCheetahVelocity-v1", ppo, [Member(limits=(25.0,))], 5000, engine="native")
+    state = population.init()
+    assert state.worlds is not None
+    assert state.worlds.state["steps"].tolist() == [0, 250, 500, 750]
+    assert [int(row["episodes"].sum()) for row in run(population, state, 5)[1]] == [0, 0, 0, 1, 1]

@@ -96,12 +96,19 @@ def fresh(task: Task, ppo: PPO, moments: Moments, keys: Array) -> tuple[Worlds, 
     return _begin(ppo, moments, state, state.obs.reshape(members, count, -1), len(task.spec.constraints))
 
 
-def stagger(task: Task, worlds: Worlds) -> Worlds:
-    """Spread the clocks over an episode, so that a steady share ends at every step. Those episodes do not count."""
+def stagger(length: int, worlds: Worlds) -> Worlds:
+    """Spread the clocks over an episode of that length, so that a steady share ends at every step.
+
+    The episodes that are cut short by that do not count.
+    """
     members, count = worlds.whole.shape
-    clocks = jnp.arange(count) * task.spec.episode_length // count
-    steps = jnp.tile(clocks, members).astype(worlds.state.steps.dtype)
-    return worlds._replace(state=replace(worlds.state, steps=steps), whole=jnp.tile(clocks == 0, (members, 1)))
+    clocks = np.arange(count) * length // count
+    steps, state = np.tile(clocks, members), worlds.state
+    if isinstance(state, dict):  # of the host's worlds
+        state = state | {"steps": steps.astype(state["steps"].dtype)}
+    else:
+        state = replace(state, steps=jnp.asarray(steps, state.steps.dtype))
+    return worlds._replace(state=state, whole=jnp.tile(clocks == 0, (members, 1)))
 
 
 def _begin(ppo: PPO, moments: Moments, state: Any, obs: Array, m: int) -> tuple[Worlds, Moments]:

@@ -150,7 +150,7 @@ class Population:
         moments, worlds = collect.no_moments(len(self.members), spec.obs_dim), None
         if self.ppo.layout == "wide":
             worlds, recent = self._fresh(moments, self._keys(0))
-            worlds = worlds if self.on_host else collect.stagger(self._task, worlds)
+            worlds = collect.stagger(spec.episode_length, worlds)
             moments = jax.vmap(normalise.merge)(moments, recent)
         return PopulationState(jnp.zeros((), jnp.int32), pupil, moments, worlds)
 

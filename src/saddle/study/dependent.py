@@ -54,7 +54,10 @@ def lambda_stars(runs: pl.DataFrame, metrics: pl.LazyFrame, limits: Sequence[flo
     metrics = metrics.join(runs.lazy().select("run"), on="run", how="semi")
     found = analyze(runs, metrics, Options(limits=tuple(limits), replicates=FEWEST_REPLICATES)).tasks
     if not found or found[0].profile is None:
-        raise SaddleError(f"lambda* of {runs['task'][0]} needs a sweep of two lambdas or more that did not fail")
+        raise SaddleError(
+            f"lambda* of {runs['task'][0]} needs a sweep of two lambdas or more that did not fail, with episodes that "
+            "ended in its last epochs"
+        )
     ends = {"always below": found[0].profile.lambda_[0], "always above": found[0].profile.lambda_[-1]}
     stars = {}
     for at in found[0].limits:

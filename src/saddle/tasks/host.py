@@ -36,7 +36,7 @@ class HostWorlds(Protocol):
         ...
 
     def save(self) -> dict[str, np.ndarray]:
-        """Everything that the next step depends on, each entry with leading axis N."""
+        """Everything that the next step depends on, each entry with leading axis N; "steps" of the running episodes."""
         ...
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
