@@ -102,7 +102,7 @@ def stagger(length: int, worlds: Worlds) -> Worlds:
     The episodes that are cut short by that do not count.
     """
     members, count = worlds.whole.shape
-    clocks = np.arange(count) * length // count
+    clocks = autoreset.clocks(length, count)
     steps, state = np.tile(clocks, members), worlds.state
     if isinstance(state, dict):  # of the host's worlds
         state = state | {"steps": steps.astype(state["steps"].dtype)}

@@ -172,6 +172,10 @@ class PPO:
                 f"{self.worlds} worlds do not divide {self.steps_per_epoch} steps per epoch; choose a divisor"
             )
 
+    def in_layout(self, layout: Layout) -> "PPO":
+        """The same in that layout, with as many worlds as it chooses unless it is this one's already."""
+        return self if layout == self.layout else dataclasses.replace(self, layout=layout, worlds=None)
+
     def worlds_for(self, episode_length: int) -> int:
         """Worlds per member on a task with episodes of that many steps."""
         if self.worlds is not None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import ml_dtypes
 import numpy as np
 
@@ -41,6 +42,11 @@ def run(text: str, grid: tuple[int, int, int], threads: int, *arrays: np.ndarray
     shared = sum(map(int, re.findall(r"tile\[(\d+)\]", text)))
     for place in np.ndindex(*grid):
         _Block(text, place, threads, memory, np.full(shared, 0xFF, np.uint8)).run()
+
+
+def lowered(f: Callable, *args: Any) -> str:
+    """What JAX hands to XLA for a GPU when members are stacked along the arguments' first axis."""
+    return jax.jit(jax.vmap(f)).trace(*args).lower(lowering_platforms=("cuda",)).as_text()
 
 
 class _Block:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners import block_machine
-from learners.block_machine import HALF
+from learners.block_machine import HALF, lowered
 
 from saddle.learners import first_layer
 from saddle.learners.activations import ACTIVATIONS
@@ -51,14 +51,14 @@ def test_a_nan_stays_one():
 
 
 def test_members_become_one_kernel():
-    layer = jax.vmap(lambda x, w, b, k: first_layer.first("elu", x, w, b, k, k))
+    layer = lambda x, w, b, k: first_layer.first("elu", x, w, b, k, k)
     shapes = [(3, 256, 80), (3, 80, 512), (3, 512), (3, 1)]
     types = [jnp.bfloat16, jnp.bfloat16, jnp.float32, jnp.float32]
     args = [jax.ShapeDtypeStruct(*both) for both in zip(shapes, types, strict=True)]
-    text = jax.jit(layer).trace(*args).lower(lowering_platforms=("cuda",)).as_text()
+    text = lowered(layer, *args)
     assert text.count("stablehlo.custom_call") == 1
     assert "grid_x = 4, grid_y = 1, grid_z = 3" in text
-    assert jax.eval_shape(layer, *args).shape == (3, 256, 512)
+    assert jax.eval_shape(jax.vmap(layer), *args).shape == (3, 256, 512)
 
 
 @pytest.mark.parametrize(

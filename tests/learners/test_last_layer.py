@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners import block_machine
-from learners.block_machine import HALF
+from learners.block_machine import HALF, lowered
 
 from saddle.learners import heads, last_layer
 from saddle.learners.activations import ACTIVATIONS
@@ -64,7 +64,6 @@ def test_regression(activation, half, n, h):
 def test_members_become_one_kernel():
     of = lambda dtype, *shape: jax.ShapeDtypeStruct((3, *shape), dtype)
     y, per, b, w = of(jnp.bfloat16, 256, 512), of(jnp.float32, 1), of(jnp.float32, 512), of(jnp.float32, 512, 2)
-    lowered = lambda f, *args: jax.jit(jax.vmap(f)).trace(*args).lower(lowering_platforms=("cuda",)).as_text()
     text = lowered(lambda *args: last_layer.outputs("elu", *args), y, per, b, w)
     assert text.count("stablehlo.custom_call") == 1
     assert "grid_x = 2, grid_y = 1, grid_z = 3" in text

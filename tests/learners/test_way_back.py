@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners import block_machine
-from learners.block_machine import HALF
+from learners.block_machine import HALF, lowered
 
 from saddle.learners import heads, way_back
 from saddle.learners.activations import ACTIVATIONS
@@ -79,8 +79,7 @@ def test_results_are_those_of_the_kernels_for_triton(a, monkeypatch):
 def test_members_become_one_kernel():
     of = lambda dtype, *shape: jax.ShapeDtypeStruct((3, *shape), dtype)
     arrays = of(jnp.bfloat16, 512, 512), *(of(jnp.float32, *s) for s in ((1,), (512,), (512, 2), (512, 2), (2, 512)))
-    found = lambda *args: way_back.tops("elu", *args, plain=True)
-    text = jax.jit(jax.vmap(found)).trace(*arrays).lower(lowering_platforms=("cuda",)).as_text()
+    text = lowered(lambda *args: way_back.tops("elu", *args, plain=True), *arrays)
     assert text.count("stablehlo.custom_call") == 1
     assert "grid_x = 1, grid_y = 2, grid_z = 3" in text
 

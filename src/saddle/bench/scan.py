@@ -29,8 +29,8 @@ class Rate:
 def staggered(task: Task, worlds: int) -> State:
     """Fresh worlds [worlds] with clocks spread over the whole episode, so that a steady share ends at every step."""
     state = jax.jit(lambda keys: autoreset.reset(task, keys))(jax.random.split(jax.random.key(0), worlds))
-    clocks = jnp.arange(worlds, dtype=state.steps.dtype) * task.spec.episode_length // worlds
-    return dataclasses.replace(state, steps=clocks)
+    clocks = autoreset.clocks(task.spec.episode_length, worlds)
+    return dataclasses.replace(state, steps=jnp.asarray(clocks, state.steps.dtype))
 
 
 def rate(task: Task, state: State, act: Act, steps: int, repeats: int) -> Rate:

@@ -161,7 +161,7 @@ def _study_steps() -> dict[str, int]:
 def _laid_out(name: str, ppo: PPO) -> PPO:
     """Velocity tasks on an accelerator take the wide layout, whose batches of worlds fill it."""
     wide = name in presets.VELOCITY.values() and not tasks.on_host(tasks.make(name))
-    return dataclasses.replace(ppo, layout="wide", worlds=None) if wide and ppo.layout != "wide" else ppo
+    return ppo.in_layout("wide") if wide else ppo
 
 
 def _plan(name: str, members: int, epochs: int, ppo: PPO) -> Plan:

@@ -12,8 +12,8 @@ from jax import Array
 
 from saddle.batch import one_batch
 from saddle.launch import at, entry, finished, half_name, launch
-from saddle.learners.first_layer import VALUES, clip
-from saddle.learners.rows import TOGETHER, activated, column, four, loop, places, real, registers, slope, write
+from saddle.learners.first_layer import VALUES
+from saddle.learners.rows import TOGETHER, activated, column, loop, places, registers, slope, write, write_sums
 
 THREADS = 128  # of a block: four warps
 SPAN = 32  # samples of a warp
@@ -88,21 +88,21 @@ def regression_text(activation: str, half: str, n: int, h: int) -> tuple[str, st
     for register, pointer in (("%target", 5), ("%weight", 6), ("%out", 7)):
         lines += at(register, pointer, "%sample", 4)
     lines += [*at("%delta", 8, "%sample", row_bytes), *column("%delta", 2)]
-    lines += [f"mov.f32 %{name}{k}, 0f00000000" for name in "st" for k in range(own)]
+    lines += [f"mov.f32 %s{k}, 0f00000000" for k in range(2 * own)]
     work = []
     for row in range(TOGETHER):
         work += [f"ld.global.f32 %goal, [%target+{4 * row}]", f"ld.global.f32 %pull, [%weight+{4 * row}]"]
         work += [*_forward(activation, half, row, own, 1), f"add.f32 %p{row}, %p{row}, %c"]
         work += [f"sub.f32 %p{row}, %p{row}, %goal", f"@%first st.global.f32 [%out+{4 * row}], %p{row}"]
-        work += [f"mul.f32 %pull, %pull, %p{row}", *_backward(activation, half, own)]
+        work += [f"mul.f32 %pull, %pull, %p{row}", *_backward(activation, own)]
         for k in range(0, own, 8):
             work += write(half, "%h", k, f"%delta+{row_bytes * row + 64 * k}")
     work += [f"add.s64 {place}, {place}, {4 * TOGETHER}" for place in ("%target", "%weight", "%out")]
     work += [f"add.s64 %delta, %delta, {row_bytes * TOGETHER}"]
-    lines += [*loop(h, own, SPAN, work), *_write_sums(h, own)]
+    lines += [*loop(h, own, SPAN, work), *write_sums(9, h, own, SPAN, 2)]
     name = f"regression_{activation}_{half}_{n}_{h}"
     more = [".reg .u64 %out, %target, %weight, %delta;", f".reg .f32 %c, %goal, %pull, %other, %p<{TOGETHER}>;"]
-    more += [f".reg .f32 %s<{own}>, %t<{own}>;"]
+    more += [f".reg .f32 %s<{2 * own}>;"]
     return name, finished([*entry(name, 10, REGISTERS), *registers(own, 1), *more], [*lines, "ret"])
 
 
@@ -121,20 +121,10 @@ def _forward(activation: str, half: str, row: int, own: int, a: int) -> list[str
     return lines
 
 
-def _write_sums(h: int, own: int) -> list[str]:
-    """The sums over a warp's samples."""
-    lines = [f"div.u32 %i, %sample, {SPAN}", *at("%at", 9, "%i", 8 * h), *column("%at", 4)]
-    for which, register in enumerate(("%s", "%t")):
-        for k in range(0, own, 4):
-            lines.append(f"st.global.v4.f32 [%at+{4 * h * which + real(k)}], {{{four(register, k)}}}")
-    return lines
-
-
-def _backward(activation: str, half: str, own: int) -> list[str]:
-    """From a sample's pull to its deltas, in h, and to the sums over samples: s of deltas, t of pull * h."""
+def _backward(activation: str, own: int) -> list[str]:
+    """From a sample's pull to its deltas, in h, and to the sums over samples: of deltas, then of pull * h."""
     lines = []
     for k in range(own):
-        lines += [f"fma.rn.f32 %t{k}, %pull, %h{k}, %t{k}", *slope(activation, f"%h{k}")]
+        lines += [f"fma.rn.f32 %s{own + k}, %pull, %h{k}, %s{own + k}", *slope(activation, f"%h{k}")]
         lines += [f"mul.f32 %e, %pull, %w{k}", f"mul.f32 %h{k}, %e, %slope", f"add.f32 %s{k}, %s{k}, %h{k}"]
-        lines += clip(f"%h{k}") if half == "f16" else []
     return lines

@@ -85,9 +85,19 @@ def _widen(half: str, target: str, word: str, which: int) -> list[str]:
 
 
 def write(half: str, registers: str, first: int, place: str) -> list[str]:
-    """Eight neighbouring columns, 16 bits each."""
+    """Eight neighbouring columns, 16 bits each; what these cannot hold is clipped."""
+    lines = [line for k in range(8) for line in clip(f"{registers}{first + k}")] if half == "f16" else []
     pack = lambda i: f"cvt.rn.{half}x2.f32 %o{i}, {registers}{first + 2 * i + 1}, {registers}{first + 2 * i}"
-    return [*map(pack, range(4)), f"st.global.v4.b32 [{place}], {{%o0, %o1, %o2, %o3}}"]
+    return [*lines, *map(pack, range(4)), f"st.global.v4.b32 [{place}], {{%o0, %o1, %o2, %o3}}"]
+
+
+def write_sums(pointer: int, h: int, own: int, span: int, rows: int) -> list[str]:
+    """Sums s over a warp's samples, so many rows, into an array [M * n // span, rows, h]."""
+    lines = [f"div.u32 %i, %sample, {span}", *at("%at", pointer, "%i", 4 * h * rows), *column("%at", 4)]
+    for row in range(rows):
+        for k in range(0, own, 4):
+            lines.append(f"st.global.v4.f32 [%at+{4 * h * row + real(k)}], {{{four('%s', own * row + k)}}}")
+    return lines
 
 
 def slope(activation: str, h: str) -> list[str]:

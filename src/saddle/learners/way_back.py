@@ -12,9 +12,9 @@ from jax import Array
 
 from saddle.batch import one_batch
 from saddle.launch import at, entry, finished, half_name, launch
-from saddle.learners.first_layer import VALUES, clip
+from saddle.learners.first_layer import VALUES
 from saddle.learners.last_layer import REGISTERS
-from saddle.learners.rows import TOGETHER, activated, column, four, loop, places, real, registers, slope, write
+from saddle.learners.rows import TOGETHER, activated, column, loop, places, registers, slope, write, write_sums
 
 THREADS = 128  # of a block: four warps
 COLUMNS = 256  # of a block
@@ -79,11 +79,7 @@ def tops_text(activation: str, half: str, n: int, h: int, a: int, k: int, plain:
         work += [*_back(activation, half, row, a, k), *_deltas(half, row, a, k, row_bytes, plain)]
     work += [f"add.s64 %end, %end, {4 * a * TOGETHER}", f"add.s64 %weight, %weight, {4 * TOGETHER}"]
     work += [f"add.s64 %delta{j}, %delta{j}, {row_bytes * TOGETHER}" for j in range(deltas)]
-    lines += [*loop(h, OWN, each, work), f"div.u32 %i, %sample, {each}"]
-    lines += [*at("%at", 6 + deltas, "%i", 4 * h * k * (1 + a)), *column("%at", 4)]
-    for row in range(k * (1 + a)):
-        for i in range(0, OWN, 4):
-            lines.append(f"st.global.v4.f32 [%at+{4 * h * row + real(i)}], {{{four('%s', OWN * row + i)}}}")
+    lines += [*loop(h, OWN, each, work), *write_sums(6 + deltas, h, OWN, each, k * (1 + a))]
     more = [f".reg .u64 %end, %weight, %delta<{deltas}>;", f".reg .f32 %g<{TOGETHER * a}>, %v<{TOGETHER * k}>;"]
     more += [f".reg .f32 %c<{a * k}>, %d<{OWN}>, %s<{OWN * k * (1 + a)}>;"]
     head = entry(name, 7 + deltas, REGISTERS if k * (1 + a) <= FEW_SUMS else None)
@@ -112,10 +108,5 @@ def _deltas(half: str, row: int, a: int, k: int, row_bytes: int, plain: bool) ->
         for i in range(OWN):
             total = f"%s{OWN * m * (1 + a) + i}"
             lines += [f"mul.f32 %h{i}, %d{i}, %v{k * row + m}", f"add.f32 {total}, {total}, %h{i}"]
-        lines += _written(half, "%h", f"%delta{m + plain}+{row_bytes * row}")
-    return [*lines, *_written(half, "%d", f"%delta0+{row_bytes * row}")] if plain else lines
-
-
-def _written(half: str, register: str, place: str) -> list[str]:
-    clipped = [line for i in range(OWN) for line in clip(f"{register}{i}")] if half == "f16" else []
-    return [*clipped, *write(half, register, 0, place)]
+        lines += write(half, "%h", 0, f"%delta{m + plain}+{row_bytes * row}")
+    return [*lines, *write(half, "%d", 0, f"%delta0+{row_bytes * row}")] if plain else lines

@@ -117,9 +117,8 @@ PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
 def load(name: str, layout: Layout | None = None, precision: Precision | None = None) -> Plan:
     """The preset of that name, or the plan in that study file; in another layout or precision if one is given."""
     plan = _named(name)
-    if layout is not None and layout != plan.ppo.layout:  # worlds are what the other layout wanted
-        plan = replace(plan, ppo=replace(plan.ppo, layout=layout, worlds=None))
-    return plan if precision is None else replace(plan, ppo=replace(plan.ppo, precision=precision))
+    ppo = plan.ppo.in_layout(layout or plan.ppo.layout)
+    return replace(plan, ppo=replace(ppo, precision=precision or ppo.precision))
 
 
 def _named(name: str) -> Plan:

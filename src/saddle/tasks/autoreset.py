@@ -3,6 +3,7 @@
 from typing import NamedTuple, TypeVar
 
 import jax
+import numpy as np
 from jax import Array
 
 from saddle.tasks.rare import patch_rare
@@ -26,6 +27,11 @@ class Stepped(NamedTuple):
 def reset(task: Task[S], keys: Array) -> S:
     """Fresh worlds, one per key. keys [N] -> state with leading axis N."""
     return jax.vmap(task.reset)(keys)
+
+
+def clocks(episode_length: int, worlds: int) -> np.ndarray:
+    """Steps [worlds] spread over an episode: worlds that begin there end one after the other, not all at once."""
+    return np.arange(worlds) * episode_length // worlds
 
 
 def step(task: Task[S], state: S, actions: Array) -> Stepped:
