@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from saddle import policies
+from saddle.analysis import Options, analyze
 from saddle.cli import main
 from saddle.study import open_study
 from saddle.study.prepare import plan_of
@@ -68,6 +69,30 @@ def test_the_sweep_is_quoted_correctly(name, capsys, text):
     for row, key, places in ((returns, "return", digits), (costs, "cost", 1)):
         figures = [f"{group[key]['value']:.{places}f} ± {group[f'{key}_sd']:.{places}f}" for group in quoted]
         assert row[1].split(" | ") == figures
+
+
+def test_the_page_is_of_these_studies():
+    """Every figure of a sweep or a rule that results/report.html holds is that of the stores beside it."""
+    page = (RESULTS / "report.html").read_text(encoding="utf-8")
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[-1])
+    shown = {part["task"]: part for part in data["tasks"]}
+    assert set(shown) == set(TASKS.values())
+    for name, task in TASKS.items():
+        study = open_study(RESULTS / name)
+        (found,) = analyze(study.runs, study.metrics, Options()).to_dict()["tasks"]
+        for part in ("groups", "comparison", "regimes", "recommended"):
+            assert figures(shown[task][part]) == pytest.approx(figures(found[part]), rel=1e-4, abs=1e-4)
+
+
+def figures(found):
+    """All numbers of nested findings, each at its path, but for details that the page leaves out."""
+    if isinstance(found, dict):
+        found = {key: value for key, value in found.items() if key != "violations"}
+    elif isinstance(found, list | tuple):
+        found = dict(enumerate(found))
+    else:
+        return {(): found} if isinstance(found, int | float) else {}
+    return {(key, *path): n for key, value in found.items() for path, n in figures(value).items()}
 
 
 def cell(found):

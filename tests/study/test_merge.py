@@ -1,5 +1,7 @@
 """Merging and exporting."""
 
+import json
+
 import polars as pl
 import pytest
 from helpers import TASK, After, small, work
@@ -44,6 +46,28 @@ def test_different_studies_become_one(tmp_path, whole, capsys):
     assert both.manifest["name"] == "small"
     with pytest.raises(SaddleError, match="no plan to run"):
         work(small(), tmp_path / "both", resume=True)
+
+
+def test_a_merged_study_says_how_its_parts_were_made_not_where_they_were_merged(tmp_path, whole):
+    """Facts that the parts share stay; others are mixed, key by key, and listed part by part."""
+    other, _ = work(small(tasks=(GOAL,), epochs=5), tmp_path / "goal")
+    facts = whole.manifest
+    versions = {**facts["versions"], "jax": "9.9.9"}
+    older = {
+        "created": "2020-01-01T00:00:00+00:00",
+        "precision": "bf16",
+        "versions": versions,
+        "hardware": {"cores": -1},
+    }
+    (other.path / "manifest.json").write_text(json.dumps({**other.manifest, **older}))
+    merge([whole.path, other.path], tmp_path / "both")
+    both = saddle.open_study(tmp_path / "both").manifest
+    assert both["versions"] == {**facts["versions"], "jax": "mixed"}
+    assert both["hardware"]["cores"] == both["hardware"]["system"] == both["precision"] == "mixed"
+    assert both["saddle"] == facts["saddle"] and both["created"] == older["created"]
+    assert [part["versions"]["jax"] for part in both["merged_from"]] == [facts["versions"]["jax"], "9.9.9"]
+    merge([other.path, tmp_path / "both"], tmp_path / "again")
+    assert saddle.open_study(tmp_path / "again").manifest["versions"]["jax"] == "mixed"
 
 
 def test_units_of_the_same_name_stay_apart(tmp_path):

@@ -14,6 +14,7 @@ from saddle.study.unit import unit_runs
 from saddle.study.writer import create, manifest, write_chunk, write_runs
 
 WHAT_A_RUN_IS = ("task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "params")
+FACTS = ("saddle", "versions", "git", "hardware", "precision")  # how the runs of a study were made
 
 
 class Part(NamedTuple):
@@ -109,16 +110,26 @@ def _copy(part: Part, folder: Path) -> None:
 
 
 def _manifest(studies: list[Study]) -> dict[str, Any]:
-    """Parts of one plan keep it, and can be resumed; different plans are listed."""
-    plans = [_comparable(study.manifest["plan"]) for study in studies]
-    sources = [{key: study.manifest.get(key) for key in ("name", "created", "hardware", "git")} for study in studies]
-    if all(plan == plans[0] for plan in plans):
-        return {**studies[0].manifest, "merged_from": sources}
-    names = list(dict.fromkeys(study.manifest["name"] for study in studies))
-    precisions = {study.manifest.get("precision") for study in studies}
-    plan = {"merged": [study.manifest["plan"] for study in studies]}
-    precision = precisions.pop() if len(precisions) == 1 else "mixed"
-    return {**manifest("+".join(names), precision, plan), "merged_from": sources}
+    """Parts of one plan keep it, and can be resumed; different plans are listed. Facts are those of all parts."""
+    parts = [study.manifest for study in studies]
+    facts = {key: _common([part.get(key) for part in parts]) for key in FACTS}
+    facts["created"] = min((part["created"] for part in parts if part.get("created")), default=None)
+    facts["merged_from"] = [{key: part.get(key) for key in ("name", "created", *FACTS)} for part in parts]
+    plans = [part["plan"] for part in parts]
+    if all(_comparable(plan) == _comparable(plans[0]) for plan in plans):
+        return {**parts[0], **facts}
+    name = "+".join(dict.fromkeys(part["name"] for part in parts))
+    return {**manifest(name, None, {"merged": plans}), **facts}
+
+
+def _common(values: Sequence[Any]) -> Any:
+    """What all say; "mixed" where they differ, key by key."""
+    if all(value == values[0] for value in values):
+        return values[0]
+    if all(isinstance(value, dict) for value in values):
+        keys = dict.fromkeys(key for value in values for key in value)
+        return {key: _common([value.get(key) for value in values]) for key in keys}
+    return "mixed"
 
 
 def _comparable(plan: dict[str, Any]) -> dict[str, Any]:
