@@ -114,6 +114,23 @@ def test_limits_outside_the_profile_are_said_plainly(study):
         assert high.lambda_.value is None and high.margins[0].margin.value == 0
 
 
+def test_a_dip_that_may_be_chance_does_not_reach_a_limit():
+    """Costs of the last third scatter around 30, at two lambdas around 5: the smoothed cost dips below 10 there."""
+    runs, metrics = simulate([LINE], np.random.default_rng(2), seeds=3, epochs=20, compare=False)
+    lambdas = runs["lambda"].unique().sort()
+    high, dip = pl.col("lambda") > lambdas[15], pl.col("lambda").is_in(lambdas[19:21].to_list())
+    scattered = pl.when(dip).then(5.0).otherwise(30.0) * pl.col("seed")  # of seeds 0, 1, 2: means 5 and 30
+    settings = runs.select("run", "seed", "lambda")
+    costs = pl.when(high).then(scattered).otherwise(pl.col("cost") + 40.0)
+    changed = metrics.drop("lambda").join(settings, on="run").with_columns(costs.alias("cost"))
+    (part,) = analyze(runs, changed, Options(limits=(2.0, 10.0), replicates=100, frac=0.1)).tasks
+    below, within = part.limits
+    assert part.profile is not None and not any(rise.clear for rise in part.profile.rises)
+    lowest = f"the lowest smoothed cost of the sweep is {np.array(part.profile.cost.value).min():.3g}, at lambda"
+    assert below.status == within.status == "always above" and lowest in below.reason and lowest in within.reason
+    assert "rise again" in within.reason and "rise again" not in below.reason
+
+
 def test_the_final_share_of_training_counts():
     runs, metrics = simulate([BEND], np.random.default_rng(2), seeds=2, epochs=100, compare=False)
     late = metrics.with_columns(pl.when(pl.col("epoch") < 95).then(1e6).otherwise(pl.col("cost")).alias("cost"))

@@ -49,13 +49,19 @@ def _status(geo: Geometry, place: float, limit: float) -> tuple[f.Status, str]:
             f"within {limit:g} already; lambda* is at most {low:.3g}"
         )
     if np.isposinf(place):
-        index = int(shape.costs.value.argmin())
-        return "always above", (
-            f"not reachable: the lowest smoothed cost of the sweep is {shape.costs.value[index]:.3g}, at lambda "
-            f"{shape.lambdas[index]:.3g}, above {limit:g}"
-        )
+        return "always above", f"not reachable: {_lowest(geo, limit)}, above {limit:g}"
     lam = prof.from_axis(np.array(place), geo.options)
     return "reached", f"the smoothed cost falls through {limit:g} at lambda {lam:.3g}"
+
+
+def _lowest(geo: Geometry, limit: float) -> str:
+    """How low costs get. A dip below the limit that may be chance is no way to keep it."""
+    index = int(geo.raw.costs.value.argmin())
+    cost = geo.raw.costs.value[index]
+    dip = f"the lowest smoothed cost of the sweep is {cost:.3g}, at lambda {geo.raw.lambdas[index]:.3g}"
+    if cost > limit:
+        return dip
+    return f"{dip}, but costs rise again; the nearest profile that does not ends at {geo.shape.costs.value[-1]:.3g}"
 
 
 def _margin(geo: Geometry, shares: np.ndarray, limit: float) -> f.Margin:
