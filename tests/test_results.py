@@ -71,9 +71,12 @@ def test_the_sweep_is_quoted_correctly(name, capsys, text):
         assert row[1].split(" | ") == figures
 
 
-def test_the_page_is_of_these_studies():
-    """Every figure of a sweep or a rule that results/report.html holds is that of the stores beside it."""
-    page = (RESULTS / "report.html").read_text(encoding="utf-8")
+def test_a_page_of_all_three_has_the_figures_of_each(tmp_path):
+    """Every figure of a sweep or a rule in the report of the merged studies is that of the study by itself."""
+    parts = [str(RESULTS / name) for name in TASKS]
+    assert main(["study", "merge", *parts, "--out", str(tmp_path / "all")]) == 0
+    assert main(["report", str(tmp_path / "all"), "--out", str(tmp_path / "report.html")]) == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
     data = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[-1])
     shown = {part["task"]: part for part in data["tasks"]}
     assert set(shown) == set(TASKS.values())

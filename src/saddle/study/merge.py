@@ -9,6 +9,7 @@ import polars as pl
 
 from saddle.errors import SaddleError
 from saddle.study import claims
+from saddle.study.plan import HOW_IT_RUNS
 from saddle.study.store import Study, chunks
 from saddle.study.unit import unit_runs
 from saddle.study.writer import create, manifest, write_chunk, write_runs
@@ -133,4 +134,4 @@ def _common(values: Sequence[Any]) -> Any:
 
 
 def _comparable(plan: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in plan.items() if key not in ("chunk", "members")}
+    return {key: value for key, value in plan.items() if key not in HOW_IT_RUNS}

@@ -168,6 +168,10 @@ def short(task: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"^Safety|-v\d+$", "", task))
 
 
+HOW_IT_RUNS = ("chunk", "members")
+"""Keys of a plan that change none of its results: how often it is saved, and how it is packed into units."""
+
+
 def to_dict(plan: Plan) -> dict[str, Any]:
     """The plan as plain values, in the shape of a study file."""
     fields = {f.name: getattr(plan, f.name) for f in dataclasses.fields(plan)}

@@ -149,8 +149,7 @@ def plan_of(study: Study) -> Plan:
 def _same_plan(plan: Plan, study: Study) -> None:
     wanted, there = plans.to_dict(plan), plans.to_dict(plan_of(study))
     for key in wanted:
-        # How often a study is saved does not change its results, and its units are made already.
-        if wanted[key] != there[key] and key not in ("chunk", "members"):
+        if wanted[key] != there[key] and key not in plans.HOW_IT_RUNS:
             raise SaddleError(
                 f"{study.path} holds a study with another plan ({_difference(key, wanted[key], there[key])}); choose "
                 "another directory, or the plan that began it"

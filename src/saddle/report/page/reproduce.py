@@ -22,8 +22,8 @@ def reproduce(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same(plan: dict[str, Any], other: dict[str, Any]) -> bool:
-    """The same runs; how often a study is saved, and how it is packed into units, does not matter."""
-    keys = (set(plan) | set(other)) - {"chunk", "members"}
+    """The same runs, however they are made."""
+    keys = (set(plan) | set(other)) - set(plans.HOW_IT_RUNS)
     return all(plan.get(key) == other.get(key) for key in keys)
 
 
