@@ -41,6 +41,11 @@ def save(path: Path, state: Any, facts: dict[str, Any]) -> None:
         ) from None
 
 
+def size(state: Any) -> int:
+    """Bytes that the state's arrays take in a checkpoint."""
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+
+
 def snapshot(state: Any) -> Any:
     """The state as NumPy arrays that later epochs do not touch; keys as their numbers, which is how files hold them."""
     for leaf in jax.tree.leaves(state):

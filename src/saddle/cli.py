@@ -13,6 +13,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subc
 from tyro.extras import SubcommandApp
 
 import saddle
+from saddle import process
 from saddle.cli_bench import Engine, Json, Tasks, bench
 from saddle.cli_study import imports, study
 from saddle.config import PID, PPO, Fixed, GradientAscent
@@ -106,7 +107,7 @@ def train(
     """Train one multiplier rule on a task: --multiplier:fixed, --multiplier:ga (the default) or --multiplier:pid."""
     from saddle.train import train
 
-    return train(task, multiplier, limit, seeds, int(steps), out, ppo, resume, limit_time, tensorboard)
+    return train(task, multiplier, limit, seeds, int(steps), out, ppo, resume, limit_time, tensorboard, process.began())
 
 
 @app.command
@@ -207,8 +208,11 @@ app.command(imports, name="import", help="Make a study of logs that other softwa
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 good, 1 a check failed, 2 bad input, 130 interrupted."""
+    if argv is None:
+        process.becomes_command()
+        argv = sys.argv[1:]
     try:
-        code = _dispatch(sys.argv[1:] if argv is None else argv)
+        code = _dispatch(argv)
         sys.stdout.flush()
     except SaddleError as error:
         print(f"saddle: error: {error}", file=sys.stderr)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
+from saddle import process
 from saddle.config import Layout, Precision
 
 study = SubcommandApp()
@@ -69,7 +70,20 @@ def run(
     """Run a study. Exits with 0 when all is done, 1 when runs failed, 3 at the time limit, 128 + n at signal n."""
     from saddle.study.run import run
 
-    return run(name, out, resume, limit_time, engine, address, sweep, members, layout, precision, as_json)
+    return run(
+        name,
+        out,
+        resume,
+        limit_time,
+        engine,
+        address,
+        sweep,
+        members,
+        layout,
+        precision,
+        as_json,
+        began=process.began(),
+    )
 
 
 @study.command

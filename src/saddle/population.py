@@ -58,7 +58,7 @@ class Population:
         self._chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
         self._first = self._init if self.on_host else jax.jit(self._init)
         self._program = jax.jit(self._epoch, donate_argnums=0)
-        self._learn = jax.jit(self._after_rollout, donate_argnums=0)
+        self._learn = jax.jit(self.learn, donate_argnums=0)
 
     def _check(self, steps: int) -> None:
         if not self.members:
@@ -149,7 +149,7 @@ class Population:
         pupil = Pupil(learner, multiplier, window, jnp.zeros(len(self.members), jnp.int32))
         moments, worlds = collect.no_moments(len(self.members), spec.obs_dim), None
         if self.ppo.layout == "wide":
-            worlds, recent = self._fresh(moments, self._keys(0))
+            worlds, recent = self._fresh_worlds(moments, self._keys(0))
             worlds = collect.stagger(spec.episode_length, worlds)
             moments = jax.vmap(normalise.merge)(moments, recent)
         return PopulationState(jnp.zeros((), jnp.int32), pupil, moments, worlds)
@@ -159,7 +159,11 @@ class Population:
         count = len(self.members) * self.ppo.worlds_for(self.spec.episode_length)
         return HostCollector(tasks.host_worlds(self.task, count), self.ppo, len(self.members))
 
-    def _fresh(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
+    def fresh(self, state: PopulationState) -> tuple[Worlds, Moments]:
+        """New worlds for this state's epoch, and the moments of what they show first."""
+        return self._fresh_worlds(state.moments, self._keys(state.epoch))
+
+    def _fresh_worlds(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
         if self.on_host:
             return self._host.fresh(moments, keys)
         return collect.fresh(self._task, self.ppo, moments, keys)
@@ -167,7 +171,7 @@ class Population:
     def _start(self, state: PopulationState, keys: Array) -> tuple[Worlds, Moments]:
         """Worlds to go on with, and the moments of this epoch so far."""
         if state.worlds is None:
-            return self._fresh(state.moments, keys)
+            return self._fresh_worlds(state.moments, keys)
         return state.worlds, collect.no_moments(len(self.members), self.spec.obs_dim)
 
     def rollout(self, state: PopulationState) -> tuple[Worlds, Moments, collect.Rollout]:
@@ -180,7 +184,7 @@ class Population:
         return collect.on_device(self._task, self.ppo, actor, state.moments, recent, worlds, keys)
 
     def _epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
-        return self._after_rollout(state, *self.rollout(state))
+        return self.learn(state, *self.rollout(state))
 
     def _host_epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
         worlds, moments, rollout = self.rollout(state)
@@ -190,9 +194,10 @@ class Population:
             state = state._replace(worlds=state.worlds._replace(state=saved))
         return state, metrics
 
-    def _after_rollout(
-        self, state: PopulationState, worlds: Worlds, moments: Moments, rollout: collect.Rollout
+    def learn(
+        self, state: PopulationState, worlds: Worlds | None, moments: Moments, rollout: collect.Rollout
     ) -> tuple[PopulationState, dict[str, Array]]:
+        """What an epoch does after its rollout, whose worlds the wide layout goes on with."""
         ppo = self.ppo
         left = 1 - state.epoch / self.epochs if ppo.lr_decay else jnp.ones(())
         keys = jax.vmap(lambda key: jax.random.fold_in(key, LEARN))(self._keys(state.epoch))

@@ -14,7 +14,7 @@ from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.prepare import prepare
 from saddle.study.program import PopulationProgram
-from saddle.study.run import FINISHED, SOME_FAILED, TIME_LIMIT
+from saddle.study.run import FINISHED, SOME_FAILED, say_how_long
 from saddle.study.status import duration
 from saddle.study.stop import Stopper, seconds
 
@@ -32,8 +32,13 @@ def train(
     resume: bool = False,
     limit_time: str | None = None,
     tensorboard: bool = False,
+    began: float | None = None,
 ) -> int:
-    """Train, or go on training, in the directory `out`; returns the exit code."""
+    """Train, or go on training, in the directory `out`; returns the exit code.
+
+    A command gives the time at which its process began, by `time.monotonic`: the time limit counts from there, and
+    ends the process if need be.
+    """
     if seeds < 1:
         raise SaddleError(f"--seeds is {seeds}; it must be at least 1")
     Member(0, rule, limits)  # says what is wrong with a limit
@@ -42,13 +47,19 @@ def train(
     plan = Plan("training", (task,), (stage,), tuple(range(seeds)), steps, ppo=ppo, chunk=Chunking(5, 30.0, 0.05, True))
     study = prepare(plan, out, resume)
     view = View(plan, limits, _writer(out, tensorboard))
-    with Stopper(None if limit_time is None else seconds(limit_time)) as stop:
-        Worker(study, view.watch, plan.chunk, view, stop).work()
+    limit = None if limit_time is None else seconds(limit_time)
+    with Stopper(limit, began, watchdog=began is not None) as stop:
+        worker = Worker(study, view.watch, plan.chunk, view, stop)
+        worker.starts = say_how_long(study, plan, view, stop)
+        worker.work()
     view.close()
     failed = study.runs.filter(study.runs["status"] == "failed").height
     if any(study.progress(unit).get("state") != "done" for unit in study.units()):
-        print(f"stopped: {stop.why}; go on with the same command and --resume" if stop.before(0) else "not finished")
-        return (128 + stop.signal if stop.signal else TIME_LIMIT) if stop.before(0) else SOME_FAILED
+        if not stop.refused:
+            print("not finished")
+            return SOME_FAILED
+        print(f"stopped: {stop.why}; go on with the same command and --resume")
+        return stop.exit_code
     print(f"done: {out} holds metrics and policies; next: saddle evaluate {out}")
     return SOME_FAILED if failed else FINISHED
 

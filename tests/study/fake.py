@@ -50,6 +50,9 @@ class FakeProgram:
     def reason(self, code):
         return "the loss is not finite"
 
+    def size(self, state):
+        return sum(value.nbytes for value in state.values())
+
     def snapshot(self, state):
         return {name: value.copy() for name, value in state.items()}
 

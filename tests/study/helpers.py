@@ -36,7 +36,7 @@ def small(epochs=12, chunk=4, tasks=(TASK,), seeds=(0, 1), members=5, **fields):
         tasks=tasks,
         seeds=seeds,
         steps=epochs * 100,
-        ppo=PPO(steps_per_epoch=100, worlds=1),
+        ppo=fields.pop("ppo", PPO(steps_per_epoch=100, worlds=1)),
         stages=fields.pop("stages", stages),
         chunk=Chunking(epochs=chunk, share=1e9),
         members=members,

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from saddle.analysis import Options, analyze
 from saddle.errors import SaddleError
 from saddle.study import claims, unit
+from saddle.study.local import Worker
 from saddle.study.plan import Stage
 from saddle.study.prepare import prepare
 from saddle.study.stop import Stopper, seconds
+from saddle.study.unit import unit_runs
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +86,98 @@ def test_stopped_and_resumed_anyhow_a_study_ends_the_same(tmp_path_factory, whol
     assert study.runs.equals(whole.runs)
 
 
-def test_a_time_limit_stops_before_what_would_pass_it(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+class Clock:
+    """A clock that moves only when somebody works."""
+
+    def __init__(self, monkeypatch):
+        self.now = 100.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+    def work(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    return Clock(monkeypatch)
+
+
+def test_a_time_limit_stops_before_what_would_pass_it(clock):
+    """Of 90 seconds the last two are for leaving."""
     stop = Stopper(seconds("1m30s"))
-    assert not stop.before(89)
-    assert stop.before(90)
-    now[0] = 189.5
+    assert not stop.before(87) and not stop.refused
+    assert stop.before(88) and stop.refused
+    clock.work(87.5)
     assert not stop.before(0) and stop.before(1)
     assert not Stopper().before(1e9)
+    assert Stopper(10, began=clock.now - 9).before(0.5)
+
+
+def slow(clock, compiling=0.0, epoch=1.0, saving=0.0, size=0):
+    """Programs that take their time: it is on the clock, and nobody waits for it."""
+
+    class Slow(FakeProgram):
+        compiled = False
+
+        def epoch(self, state):
+            clock.work(epoch if self.compiled else epoch + compiling)
+            self.compiled = True
+            return super().epoch(state)
+
+        def size(self, state):
+            return size
+
+        def snapshot(self, state):
+            clock.work(saving)
+            return super().snapshot(state)
+
+    return Slow
+
+
+def test_a_unit_that_stopped_is_not_compiled_again_for_the_seconds_that_are_left(tmp_path, clock):
+    began = clock.now
+    study, notes = work(small(epochs=40, members=50), tmp_path / "s", stop=Stopper(37), make=slow(clock, 15))
+    assert clock.now - began <= 37
+    assert [unit for unit, _ in notes.epochs] == [study.units()[0]] * len(notes.epochs)
+    assert len(notes.epochs) > 10
+    assert study.metrics["epoch"].max() == len(notes.epochs) - 1
+
+
+@given(
+    compiling=st.floats(0, 30),
+    epoch=st.floats(0.1, 10),
+    saving=st.floats(0, 10),
+    limit=st.floats(50, 200),
+    chunk=st.integers(1, 9),
+)
+@settings(max_examples=30, deadline=None)
+def test_a_time_limit_holds_with_slow_compiles_and_slow_saves(tmp_path_factory, compiling, epoch, saving, limit, chunk):
+    """Whatever takes long, nothing begins that ends after the limit; what was computed is saved."""
+    with pytest.MonkeyPatch.context() as patch:
+        clock = Clock(patch)
+        began = clock.now
+        make = slow(clock, compiling, epoch, saving, size=int(saving * 1e8))
+        out = tmp_path_factory.mktemp("x") / "s"
+        plan = small(epochs=30, chunk=chunk)
+        study = prepare(plan, out, resume=False)
+        worker = Worker(study, make, plan.chunk, Notes(), Stopper(limit))
+        worker.starts = {TASK: compiling + epoch}
+        worker.work()
+        assert clock.now - began <= limit
+    done = sum(study.progress(unit).get("epoch", 0) for unit in study.units())
+    assert study.metrics.select("run", "epoch").height == sum(
+        study.progress(unit).get("epoch", 0) * unit_runs(study, unit).height for unit in study.units()
+    )
+    assert done > 0
+
+
+def test_units_that_do_not_fit_are_not_begun(tmp_path, clock):
+    study, notes = work(small(epochs=4, members=3), tmp_path / "s", stop=Stopper(30), make=slow(clock, 20))
+    assert {unit for unit, _ in notes.epochs} == {study.units()[0]}
+    assert study.progress(study.units()[0])["start"] == pytest.approx(21)
+    assert not study.progress(study.units()[1])
+    study, notes = work(small(epochs=4, members=3), tmp_path / "s", True, Stopper(20), make=slow(clock, 20))
+    assert not notes.epochs  # the store says that a unit takes 21 seconds to begin
 
 
 @pytest.fixture

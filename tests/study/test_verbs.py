@@ -129,7 +129,7 @@ def test_a_file_in_the_way_and_a_folder_without_rights(tmp_path, capsys, monkeyp
 
 def test_status_of_a_study_in_all_its_states(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("FAKE_BREAKS", "1")
-    study, _ = work(small(), tmp_path / "s", stop=After(18))  # first unit through, second stopped
+    study, _ = work(small(), tmp_path / "s", stop=After(20))  # first unit through, second stopped
     now = status.status(study)
     assert [unit.state for unit in now.units] == ["done", "stopped", "waits"]
     assert now.units[1].epoch == 4 and now.units[1].left is not None and now.left is not None

@@ -27,7 +27,11 @@ class Worker:
     stop: Stop
     sweep: Study | None = None
     lease: float = claims.LEASE
+    starts: dict[str, float] = field(default_factory=dict)
+    """Seconds from a claim to the end of the first epoch, which compiles, by task."""
     broken: set[str] = field(default_factory=set)
+    stopped: set[str] = field(default_factory=set)
+    """Units that had to stop here; to begin them again would mean to compile them again."""
 
     def work(self) -> None:
         """Until every unit is finished, or has failed here, or it is time to stop. Waits for units that others hold."""
@@ -37,7 +41,7 @@ class Worker:
             if claim is not None:
                 self.run_claimed(claim)
                 waited = False
-            elif not self._others_work():
+            elif self.stop.refused or not self._others_work():
                 return
             else:
                 if not waited:
@@ -50,8 +54,12 @@ class Worker:
         with claim:
             if self.study.progress(claim.unit).get("state") == "done":
                 return True  # finished by another between our look and our claim
+            start = self.start_seconds(claim.unit)
+            run = UnitRun(self.study, claim, self.make, self.chunking, self.listener, start)
             try:
-                return UnitRun(self.study, claim, self.make, self.chunking, self.listener).run(self.stop, self.sweep)
+                finished = run.run(self.stop, self.sweep)
+                self._note(run, finished)
+                return finished
             except claims.ClaimLost as lost:
                 self.listener.say(f"{lost}; leaving it to them")
             except StoreError:
@@ -67,9 +75,31 @@ class Worker:
         frame = unit_runs(self.study, unit)
         return not dependent.waits(frame) or dependent.ready(self.study, frame, self.sweep)
 
+    def start_seconds(self, unit: str) -> float:
+        """How long the unit probably takes to the end of its first epoch here.
+
+        By what this process saw of the task, or expects of it; else by what others wrote into the store.
+        """
+        task = self._task(unit)
+        if task in self.starts:
+            return self.starts[task]
+        progress = [self.study.progress(other) for other in self.study.units() if self._task(other) == task]
+        return max((facts.get("start") or 0.0 for facts in progress), default=0.0)
+
+    def _task(self, unit: str) -> str:
+        return str(unit_runs(self.study, unit)["task"][0])
+
+    def _note(self, run: UnitRun, finished: bool) -> None:
+        self.starts[self._task(run.name)] = run.start_seconds
+        if not finished:
+            self.stopped.add(run.name)
+
     def _next(self) -> claims.Claim | None:
+        left_alone = self.broken | self.stopped
         for unit in self.study.units():
-            if unit not in self.broken and self.ready(unit):
+            if unit in left_alone or not self.ready(unit):
+                continue
+            if not self.stop.before(self.start_seconds(unit)):
                 claim = claims.take(self.study.path, unit, self.lease, partial(self.ready, unit))
                 if claim is not None:
                     return claim

@@ -34,6 +34,10 @@ class UnitProgram(Protocol):
         """What a member's `failed` code means."""
         ...
 
+    def size(self, state: Any) -> int:
+        """Bytes of a checkpoint."""
+        ...
+
     def snapshot(self, state: Any) -> Any:
         """A copy that later epochs do not touch, in the machine's memory."""
         ...
@@ -86,6 +90,12 @@ class PopulationProgram:
         from saddle.population import REASONS
 
         return REASONS.get(code, f"reason {code}")
+
+    def size(self, state: Any) -> int:
+        """Bytes of a checkpoint."""
+        from saddle import checkpoint
+
+        return checkpoint.size(state)
 
     def snapshot(self, state: Any) -> Any:
         """A copy as NumPy arrays."""

@@ -22,11 +22,12 @@ from saddle.study.local import POLL, Worker
 from saddle.study.plan import Chunking, Plan
 from saddle.study.prepare import capacity_here
 from saddle.study.program import factory
-from saddle.study.stop import Stopper
+from saddle.study.stop import EXIT_SECONDS, Stopper
 from saddle.study.store import Study
 from saddle.study.unit import Listener, Messages, unit_runs
 from saddle.study.writer import hardware
 
+WAIT_FOR_STOPPED = 60.0  # seconds that tasks have to save what they did
 ANSWER_WITHIN = 10.0  # seconds in which a cluster's address has to answer
 
 
@@ -71,29 +72,46 @@ def resources() -> dict[str, Any]:
 
 
 class StopFile:
-    """A stop that reaches every node: the driver makes a file, tasks look for it before each epoch."""
+    """A stop that reaches every node: the driver makes a file, and says when the time is over."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, deadline: float | None) -> None:
+        """`deadline` is a time of the wall clock, which machines share; None for no limit."""
         self.file = file
+        self.deadline = deadline
+        self.refused = False
 
     def before(self, seconds: float) -> bool:
-        """Whether the driver said stop."""
-        return self.file.exists()
+        """Whether the driver said stop, or work of so many seconds does not fit any more."""
+        late = self.deadline is not None and time.time() + seconds + EXIT_SECONDS >= self.deadline
+        stopping = late or self.file.exists()
+        self.refused = self.refused or stopping
+        return stopping
 
 
-def run_unit(store: str, unit: str, program: str, chunking: Chunking, sweep: str | None, stop_file: str) -> list[str]:
-    """The task: wait until a dead owner's claim is void, then run the unit. Returns what was said."""
-    messages, stop = Messages(), StopFile(Path(stop_file))
+def run_unit(
+    store: str,
+    unit: str,
+    program: str,
+    chunking: Chunking,
+    sweep: str | None,
+    stop_file: str,
+    deadline: float | None,
+) -> tuple[list[str], bool]:
+    """The task: wait until a dead owner's claim is void, then run the unit.
+
+    Returns what was said, and whether the unit was left because it did not fit into the time limit.
+    """
+    messages, stop = Messages(), StopFile(Path(stop_file), deadline)
     study = Study(Path(store))
     other = open_sweep(Path(sweep) if sweep else None)
     worker = Worker(study, factory(program), chunking, messages, stop, other)
-    while not stop.before(0) and worker.ready(unit):
+    while not stop.before(worker.start_seconds(unit)) and worker.ready(unit):
         claim = claims.take(study.path, unit)
         if claim is not None:
             worker.run_claimed(claim)
             break
         time.sleep(POLL)
-    return messages.said
+    return messages.said, stop.refused
 
 
 class RayEngine:
@@ -105,6 +123,8 @@ class RayEngine:
         self.study, self.program, self.chunking = study, program, chunking
         self.listener, self.stop, self.sweep = listener, stop, sweep
         self._stop_file = study.path.absolute() / "claims" / f"{secrets.token_hex(8)}.stop"
+        left = stop.left
+        self._deadline = None if left is None else time.time() + left
         self._shown: dict[str, int] = {}
 
     def work(self) -> None:
@@ -131,12 +151,19 @@ class RayEngine:
                     self._collect(reference)
         finally:
             self._say_stop()
-            ray.wait(list(running), num_returns=max(1, len(running)), timeout=60) if running else None
+            if running:
+                ray.wait(list(running), num_returns=len(running), timeout=self._patience())
             self._stop_file.unlink(missing_ok=True)
+
+    def _patience(self) -> float:
+        """Seconds to wait for tasks that were told to stop."""
+        left = self.stop.left
+        return WAIT_FOR_STOPPED if left is None else min(WAIT_FOR_STOPPED, max(0.0, left))
 
     def _arguments(self, unit: str) -> tuple[Any, ...]:
         sweep = str(self.sweep.absolute()) if self.sweep else None
-        return str(self.study.path.absolute()), unit, self.program, self.chunking, sweep, str(self._stop_file)
+        store, stop_file = str(self.study.path.absolute()), str(self._stop_file)
+        return store, unit, self.program, self.chunking, sweep, stop_file, self._deadline
 
     def _stop_in_time(self) -> None:
         if self.stop.before(max((self._pace(unit) for unit in self._shown), default=0.0)):
@@ -160,8 +187,10 @@ class RayEngine:
 
     def _collect(self, reference: Any) -> None:
         try:
-            for text in ray.get(reference):
+            said, refused = ray.get(reference)
+            for text in said:
                 self.listener.say(text)
+            self.stop.refused = self.stop.refused or refused
         except RayTaskError as error:
             if isinstance(error.cause, StoreError):
                 raise StoreError(str(error.cause)) from None

@@ -7,19 +7,21 @@ from typing import Any, Literal
 
 from saddle.config import Layout, Precision
 from saddle.errors import SaddleError
-from saddle.study import presets
+from saddle.study import estimate, presets
 from saddle.study.dependent import open_sweep
 from saddle.study.local import Worker
 from saddle.study.plan import Plan
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
-from saddle.study.status import counts, failure_lines, failures
+from saddle.study.status import counts, duration, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
 from saddle.study.view import view
 
-FINISHED, SOME_FAILED, TIME_LIMIT = 0, 1, 3  # exit codes; a signal's is 128 + its number, as shells have it
+FINISHED, SOME_FAILED = 0, 1  # exit codes; of a study that stopped, Stopper has them
+
+LEAST_TO_MEASURE = 120.0  # seconds that a time limit must leave, or none of them goes into measuring
 
 
 def run(
@@ -35,21 +37,63 @@ def run(
     precision: Precision | None = None,
     as_json: bool = False,
     program: str = POPULATION,
+    began: float | None = None,
 ) -> int:
-    """Run a preset or study file in `out`; returns the exit code."""
+    """Run a preset or study file in `out`; returns the exit code.
+
+    A command gives the time at which its process began, by `time.monotonic`: the time limit counts from there, and
+    ends the process if need be.
+    """
     if address is not None and engine != "ray":
         raise SaddleError("--address is the Ray cluster's; add --engine ray")
     plan = presets.load(name, layout, precision)
     if members is not None:
         plan = dataclasses.replace(plan, members=members)
     limit = None if limit_time is None else seconds(limit_time)
-    with Stopper(limit) as stop, view(as_json) as listener:
+    # Ray's processes would outlive one that a watchdog ends, and who calls from Python would lose all its own.
+    watchdog = engine == "local" and began is not None
+    with Stopper(limit, began, watchdog) as stop, view(as_json) as listener:
         if engine == "ray":
             study = _run_on_ray(plan, out, resume, sweep, program, address, listener, stop)
         else:
             study = prepare(plan, out, resume, sweep)
-            Worker(study, factory(program), plan.chunk, listener, stop, open_sweep(sweep)).work()
+            starts = say_how_long(study, plan, listener, stop, program)
+            worker = Worker(study, factory(program), plan.chunk, listener, stop, open_sweep(sweep))
+            worker.starts = starts
+            worker.work()
     return _end(study, stop, name, as_json)
+
+
+def say_how_long(
+    study: Study, plan: Plan, listener: Listener, stop: Stopper, program: str = POPULATION
+) -> dict[str, float]:
+    """Tell the listener how long the rest of the study takes here.
+
+    Returns the seconds that a unit takes to the end of its first epoch, by task, as far as that is known or can be
+    guessed. Nothing is measured where the store knows, where all is over in a moment, or where time is too short.
+    """
+    members = estimate.largest_units(study)
+    if not members or stop.before(0):
+        return {}
+    paces = estimate.from_store(study)
+    unknown = {task: count for task, count in members.items() if task not in paces}
+    unmeasured = dict.fromkeys(unknown, estimate.UNKNOWN_START) if program == POPULATION else {}
+    runs = counts(study)["left"]
+    if unknown and estimate.is_small(plan, runs):
+        listener.say(f"{runs} runs: about a minute here, most of it compiling")
+        return unmeasured
+    if unknown and stop.left is not None and stop.left < LEAST_TO_MEASURE:
+        return unmeasured
+    if unknown:
+        listener.say(f"{plan.name}: measuring how long this takes here")
+        paces |= estimate.measure(plan, unknown, program)
+    found = estimate.left(study, paces, plan.epochs)
+    listener.say(
+        f"{runs} runs of {plan.steps:,} env steps in {len(study.units())} units: about "
+        f"{duration(found.seconds)} here with one process, {duration(found.compiling)} of it compiling. "
+        "Ctrl-C stops cleanly, --limit-time 9m does so by itself, --resume goes on."
+    )
+    return found.starts
 
 
 def _run_on_ray(
@@ -74,7 +118,7 @@ def _run_on_ray(
 
 def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
     found: dict[str, Any] = counts(study)
-    stopped = found["left"] > 0 and stop.before(0)
+    stopped = found["left"] > 0 and stop.refused
     if as_json:
         print(json.dumps({"event": "end", **found, "stopped": stop.why if stopped else None}))
     else:
@@ -84,5 +128,5 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
     if stopped:
         if not as_json:
             print(f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path} --resume")
-        return 128 + stop.signal if stop.signal else TIME_LIMIT
+        return stop.exit_code
     return SOME_FAILED if found["failed"] or found["left"] else FINISHED

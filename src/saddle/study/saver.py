@@ -9,6 +9,8 @@ from saddle.errors import SaddleError
 from saddle.study.atomic import StoreError, store_error
 from saddle.study.program import UnitProgram
 
+FIRST_BYTES_PER_SECOND = 1e8  # that a disk takes, before the first checkpoint was timed: rather too few
+
 
 class Saver:
     """Writes one unit's checkpoints in a thread, one at a time. An error waits until somebody looks."""
@@ -17,16 +19,32 @@ class Saver:
         self._program, self._path = program, path
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
-        self.seconds = 0.0  # that the last one took
+        self._began = 0.0
+        self._longest: float | None = None
 
     @property
     def busy(self) -> bool:
         """Whether a checkpoint is being written."""
         return self._thread is not None and self._thread.is_alive()
 
+    def seconds(self, state: Any) -> float:
+        """How long it takes until a checkpoint of this state is written, if writing it begins now.
+
+        That is what the longest one took so far; before the first was timed, what its size suggests. One that is
+        still being written comes before it.
+        """
+        each = self._longest
+        if each is None:
+            each = self._program.size(state) / FIRST_BYTES_PER_SECOND
+        if not self.busy:
+            return each
+        elapsed = time.monotonic() - self._began
+        return max(each - elapsed, 0.0) + max(each, elapsed)
+
     def start(self, state: Any, facts: dict[str, Any]) -> None:
         """Copy the state, and begin to write the copy. Waits for the one before, and raises its error."""
         self.wait()
+        self._began = time.monotonic()
         copied = self._program.snapshot(state)
         self._thread = threading.Thread(target=self._write, args=(copied, facts), daemon=True, name="checkpoint")
         self._thread.start()
@@ -49,10 +67,9 @@ class Saver:
             self._thread = None
 
     def _write(self, state: Any, facts: dict[str, Any]) -> None:
-        began = time.monotonic()
         try:
             self._path.parent.mkdir(exist_ok=True)
             self._program.save(self._path, state, facts)
         except Exception as error:
             self._error = error
-        self.seconds = time.monotonic() - began
+        self._longest = max(self._longest or 0.0, time.monotonic() - self._began)

@@ -1,18 +1,16 @@
 """`saddle study show`: what a study would run, and how long that takes here."""
 
-import dataclasses
 import json
-import time
 from dataclasses import asdict, dataclass
 
 from rich.table import Table
 
-from saddle.config import PPO, Fixed, Layout, Member, Precision
+from saddle.config import Layout, Precision
 from saddle.console import console
-from saddle.study import presets
+from saddle.study import estimate, presets
 from saddle.study.plan import Plan, units
-from saddle.study.prepare import UNUSED_LIMIT, capacity_here, check_tasks, constraints
-from saddle.study.program import POPULATION, factory
+from saddle.study.prepare import capacity_here, check_tasks
+from saddle.study.program import POPULATION
 from saddle.study.status import duration
 
 
@@ -30,7 +28,7 @@ class TaskPart:
     env_steps: int
     """Of all runs."""
     seconds: float | None
-    """Estimated on this machine; None without calibration."""
+    """Estimated on this machine, compilation included; None without calibration."""
 
 
 def show(
@@ -58,7 +56,7 @@ def show(
 
 
 def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPart]:
-    """The plan task by task. Calibration runs a short epoch of each task's program, after one that compiles it."""
+    """The plan task by task. Calibration times the parts of each task's epoch, after compiling them."""
     check_tasks(plan)
     found = []
     packed = units(plan, lambda task: capacity_here(plan, task))
@@ -66,36 +64,13 @@ def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPa
         own = [some for some in packed.values() if some[0].task == task]
         runs = [run for some in own for run in some]
         stages = {stage.name: sum(run.stage == stage.name for run in runs) for stage in plan.stages}
-        pace = seconds_per_epoch(plan, task, max(map(len, own)), program) if calibrate else None
-        seconds = None if pace is None else pace * len(runs) * plan.epochs
+        seconds = None
+        if calibrate:
+            pace = estimate.of_task(plan, task, max(map(len, own)), program)
+            seconds = sum(pace.seconds(len(some), plan.epochs) for some in own)
         steps = len(runs) * plan.epochs * plan.ppo.steps_per_epoch
         found.append(TaskPart(task, stages, len(runs), len(own), plan.epochs, steps, seconds))
     return found
-
-
-def seconds_per_epoch(plan: Plan, task: str, members: int, program: str) -> float:
-    """Measured seconds of one member's epoch: on a CPU from a tenth of an epoch of one, else from a whole unit."""
-    import jax
-
-    ppo = plan.ppo
-    if jax.default_backend() == "cpu":
-        members, ppo = 1, _tenth(ppo)
-    limits = (UNUSED_LIMIT,) * constraints(task)
-    population = tuple(Member(seed, Fixed(1.0), limits) for seed in range(members))
-    unit = factory(program)(task, ppo, population, 2 * ppo.steps_per_epoch)
-    state, _ = unit.epoch(unit.init())
-    began = time.perf_counter()
-    unit.epoch(state)
-    seconds = time.perf_counter() - began
-    return seconds / members * plan.ppo.steps_per_epoch / ppo.steps_per_epoch
-
-
-def _tenth(ppo: PPO) -> PPO:
-    """The same learner with shorter epochs, where the worlds allow it."""
-    steps = max(1000, ppo.steps_per_epoch // 10)
-    if ppo.worlds is not None or steps >= ppo.steps_per_epoch:
-        return ppo
-    return dataclasses.replace(ppo, steps_per_epoch=steps)
 
 
 def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:

@@ -1,7 +1,15 @@
-"""When a running study stops: at a time limit, or when somebody asks it to. Both end after the epoch at hand."""
+"""When a running study stops: at a time limit, or when somebody asks it to.
 
+Two things make a time limit hold. Work that would end after the limit is not begun: compiling, an epoch, its
+checkpoint and leaving the process all count. And where a guess was wrong (a first compilation takes as long as it
+takes), a watchdog ends the process at the limit. A store survives that as it survives any kill: what was not saved
+is computed again, bit by bit the same.
+"""
+
+import os
 import re
 import signal
+import sys
 import threading
 import time
 from types import FrameType, TracebackType
@@ -9,42 +17,75 @@ from typing import Any
 
 from saddle.errors import SaddleError
 
+TIME_LIMIT = 3  # exit code
+EXIT_SECONDS = 2.0  # that leaving the process may take: a GPU's runtime shuts down slowly
+SHARE_FOR_EXIT = 0.1  # of the limit at most, so that short limits are not all exit
+WATCHDOG_SECONDS = 0.5  # before the limit at which the watchdog bites
+
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def seconds(text: str) -> float:
     """A duration such as 90, 90s, 9m, 1h30m, in seconds."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text)
-    if not parts or "".join(number + unit for number, unit in parts) != text or any(not u for _, u in parts[:-1]):
+    whole = "".join(number + unit for number, unit in parts) == text
+    if not parts or not whole or any(not unit for _, unit in parts[:-1]):
         raise SaddleError(f"{text!r} is not a duration; write for example 90s, 9m or 1h30m")
     return sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
 
 
 class Stopper:
-    """Listens for SIGINT and SIGTERM while it is a context. A second signal stops at once, as without it."""
+    """Knows when to stop. As a context it listens for SIGINT and SIGTERM, and keeps the time limit.
 
-    def __init__(self, limit: float | None = None) -> None:
-        self._deadline = None if limit is None else time.monotonic() + limit
+    A first signal stops gently, after the epoch at hand; a second one at once, as without this.
+    """
+
+    def __init__(self, limit: float | None = None, began: float | None = None, watchdog: bool = False) -> None:
+        """`limit` in seconds counts from `began`, a time of `time.monotonic`; from now if that is not given."""
+        self._deadline: float | None = None
+        self._reserve = 0.0
+        if limit is not None:
+            self._deadline = (time.monotonic() if began is None else began) + limit
+            self._reserve = min(EXIT_SECONDS, SHARE_FOR_EXIT * limit)
+        self._watchdog = _Watchdog(self._deadline) if watchdog and self._deadline is not None else None
         self._old: dict[int, Any] = {}
         self.signal: int | None = None
+        self.refused = False
+        """Whether work was left undone because it did not fit any more."""
 
     def __enter__(self) -> "Stopper":
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._old[number] = signal.signal(number, self._heard)
+        if self._watchdog is not None:
+            self._watchdog.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        if self._watchdog is not None:
+            self._watchdog.end()
         self._restore()
 
     def before(self, seconds: float) -> bool:
         """Whether work that takes so many seconds should not begin any more."""
-        return self.signal is not None or (self._deadline is not None and time.monotonic() + seconds >= self._deadline)
+        late = self.left is not None and seconds + self._reserve >= self.left
+        stopping = late or self.signal is not None
+        self.refused = self.refused or stopping
+        return stopping
 
     @property
     def why(self) -> str:
         """The reason, for a person."""
-        return f"asked by {signal.Signals(self.signal).name}" if self.signal else "the time limit is reached"
+        if self.signal is not None:
+            return f"asked by {signal.Signals(self.signal).name}"
+        if self.left is not None and self.left > self._reserve:
+            return "what comes next does not fit into the time limit"
+        return "the time limit is reached"
+
+    @property
+    def exit_code(self) -> int:
+        """Of a process that stopped: 3 at the time limit, 128 + n at signal n, as shells have it."""
+        return TIME_LIMIT if self.signal is None else 128 + self.signal
 
     @property
     def left(self) -> float | None:
@@ -59,3 +100,32 @@ class Stopper:
         for number, old in self._old.items():
             signal.signal(number, old)
         self._old = {}
+
+
+class _Watchdog:
+    """Ends the process at a deadline, wherever it is."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True, name="time limit")
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """What was watched is over in time."""
+        self._over.set()
+
+    def _watch(self) -> None:
+        left = self._deadline - WATCHDOG_SECONDS - time.monotonic()
+        if self._over.wait(max(0.0, left)):
+            return
+        show_cursor = "\x1b[?25h" if sys.stdout.isatty() else ""
+        os.write(
+            sys.stderr.fileno(),
+            f"{show_cursor}saddle: ended at the time limit, in the middle of work; what was saved stays, "
+            "and --resume goes on from there\n".encode(),
+        )
+        os._exit(TIME_LIMIT)

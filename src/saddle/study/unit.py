@@ -7,6 +7,7 @@ by bit the same, and replace themselves.
 
 import json
 import time
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,7 +27,10 @@ from saddle.study.saver import Saver
 from saddle.study.store import Study
 from saddle.study.writer import member_rows, write_chunk, write_runs
 
-FIRST_GUESS = 0.1  # seconds that a save takes, before the first one was timed
+FIRST_SAVE = 0.1  # seconds that epochs wait for a save, before the first one was timed
+EXPORT = 0.05  # seconds that writing one policy takes, rather too many
+RECENT = 5  # epochs whose longest tells how long the next one may take
+SCATTER = 1.2  # and that times this
 
 
 class Listener(Protocol):
@@ -58,6 +62,9 @@ class Messages:
 class Stop(Protocol):
     """When to stop."""
 
+    refused: bool
+    """Whether work was left undone because it did not fit any more."""
+
     def before(self, seconds: float) -> bool:
         """Whether work that takes so many seconds should not begin any more."""
         ...
@@ -75,13 +82,25 @@ class Chunk:
 class UnitRun:
     """One unit under a claim."""
 
-    def __init__(self, study: Study, claim: Claim, make: Factory, chunking: Chunking, listener: Listener) -> None:
+    def __init__(
+        self,
+        study: Study,
+        claim: Claim,
+        make: Factory,
+        chunking: Chunking,
+        listener: Listener,
+        start_seconds: float = 0.0,
+    ) -> None:
+        """`start_seconds` is how long it probably takes to the end of the first epoch, which compiles."""
         self.study, self.claim, self.name = study, claim, claim.unit
         self.chunking, self.listener = chunking, listener
         self.frame = unit_runs(study, self.name)
         self.checkpoint = study.path / "checkpoints" / f"{self.name}.safetensors"
+        self.start_seconds = start_seconds
         self._make = make
-        self._epoch_seconds, self._save_seconds, self._saving = 0.0, FIRST_GUESS, 0.0
+        self._recent: deque[float] = deque(maxlen=RECENT)  # seconds of epochs, without the first
+        self._started = False  # whether the first epoch is through
+        self._save_seconds, self._saving = FIRST_SAVE, 0.0
         self._marked = 0  # failures that the runs table knows
         self._began = time.monotonic()
         before = study.progress(self.name)
@@ -115,14 +134,15 @@ class UnitRun:
         epoch = program.epoch_of(state)
         chunk = Chunk(epoch, time.monotonic(), [])
         self._progress("running", epoch, program.epochs)
-        while epoch < program.epochs and not stop.before(self._epoch_seconds + self._save_seconds + saver.seconds):
+        while epoch < program.epochs and not stop.before(self._to_next_save(program, state, epoch, saver)):
             began = time.monotonic()
             state, metrics = program.epoch(state)
-            self._time(time.monotonic() - began)
+            seconds = time.monotonic() - began
+            self._time(seconds)
             epoch += 1
             self._note_failures(program, metrics, epoch, failed)
             chunk.rows.append(self._with_steps(metrics, epoch))
-            self.listener.epoch(self.name, epoch, program.epochs, self.frame.height, self._epoch_seconds)
+            self.listener.epoch(self.name, epoch, program.epochs, self.frame.height, seconds)
             if self._due(chunk) and not saver.busy:
                 self._save(program, state, chunk, failed, saver)
                 chunk = Chunk(epoch, time.monotonic(), [])
@@ -130,11 +150,23 @@ class UnitRun:
             self._save(program, state, chunk, failed, saver)
         return state
 
+    def _to_next_save(self, program: UnitProgram, state: Any, epoch: int, saver: Saver) -> float:
+        """Seconds until one more epoch is done and saved, or exported if it is the last."""
+        saving = self._save_seconds + saver.seconds(state)
+        if epoch + 1 == program.epochs:
+            saving += EXPORT * self.frame.height
+        if not self._started:
+            return max(self.start_seconds - (time.monotonic() - self._began), 0.0) + saving
+        return SCATTER * max(self._recent, default=self._pace or 0.0) + saving
+
     def _time(self, seconds: float) -> None:
         """Note how long an epoch took. The first one compiles, and says nothing about the others."""
-        if self._epoch_seconds:
-            self._pace = seconds if self._pace is None else 0.8 * self._pace + 0.2 * seconds
-        self._epoch_seconds = seconds
+        if not self._started:
+            self._started = True
+            self.start_seconds = time.monotonic() - self._began
+            return
+        self._pace = seconds if self._pace is None else 0.8 * self._pace + 0.2 * seconds
+        self._recent.append(seconds)
 
     def _due(self, chunk: Chunk) -> bool:
         """Whether to save now: often enough, but never so often that saving takes more than its share."""
@@ -206,7 +238,8 @@ class UnitRun:
         self._marked = len(failed)
 
     def _progress(self, state: str, epoch: int, epochs: int) -> None:
-        write_progress(self.study.path, self.name, state, epoch, epochs, self._spent, self._pace)
+        start = self.start_seconds if self._started else None
+        write_progress(self.study.path, self.name, state, epoch, epochs, self._spent, self._pace, start=start)
 
     def _clear_remains(self) -> None:
         """Remove files that a killed owner was still writing."""
@@ -248,7 +281,20 @@ def write_progress(
     seconds: float,
     pace: float | None = None,
     error: str | None = None,
+    start: float | None = None,
 ) -> None:
-    """Say how far a unit is: epochs done and in all, seconds spent, and seconds of an epoch lately."""
-    facts = {"state": state, "epoch": epoch, "epochs": epochs, "seconds": round(seconds, 3), "pace": pace}
-    write_json(store / "units" / f"{unit}.json", {**facts, "updated": time.time(), "error": error})
+    """Say how far a unit is: epochs done and in all, seconds spent, and seconds of an epoch lately.
+
+    `start` is how long a process took to the end of its first epoch, compiling included.
+    """
+    facts = {
+        "state": state,
+        "epoch": epoch,
+        "epochs": epochs,
+        "seconds": round(seconds, 3),
+        "pace": pace,
+        "start": start,
+        "updated": time.time(),
+        "error": error,
+    }
+    write_json(store / "units" / f"{unit}.json", facts)

@@ -1,0 +1,111 @@
+"""How long a plan, or what is left of a study, takes on this machine."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from saddle.config import PPO, Fixed, Member
+from saddle.study import pace
+from saddle.study.pace import Pace
+from saddle.study.plan import Plan
+from saddle.study.prepare import UNUSED_LIMIT, constraints
+from saddle.study.program import POPULATION, factory
+from saddle.study.store import Study
+from saddle.study.unit import unit_runs
+
+MOST_TIMED = 64  # members of a unit that is timed in parts: from there on time grows with their number
+UNKNOWN_START = 15.0  # seconds to the end of a first epoch that nobody has measured: mostly compilation
+
+# Rates that any machine surpasses, by which a small plan is known to be small without measuring.
+SLOW_STEPS = 2e3  # env steps a second
+SLOW_LEARNING = 5e9  # floating-point operations a second
+SMALL = 30.0  # seconds
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of what is left to do."""
+
+    seconds: float
+    """With one worker, compilation included."""
+    compiling: float
+    """Seconds of that."""
+    starts: dict[str, float]
+    """Seconds that a unit takes to the end of its first epoch, by task."""
+
+
+def is_small(plan: Plan, runs: int) -> bool:
+    """Whether so many runs of the plan certainly take less than half a minute, apart from compilation."""
+    steps = runs * plan.steps
+    weights = _weights(plan.ppo)
+    operations = 6 * weights * steps * plan.ppo.passes
+    return steps / SLOW_STEPS + operations / SLOW_LEARNING < SMALL
+
+
+def measure(plan: Plan, members: Mapping[str, int], program: str = POPULATION) -> dict[str, Pace]:
+    """The pace of each task's units on this machine. members: runs in the task's largest unit."""
+    return {task: of_task(plan, task, members[task], program) for task in members}
+
+
+def of_task(plan: Plan, task: str, members: int, program: str) -> Pace:
+    """The pace of one task's units."""
+    import jax
+
+    whole = program != POPULATION or jax.default_backend() != "cpu"
+    count = members if whole else min(members, MOST_TIMED)
+    limits = (UNUSED_LIMIT,) * constraints(task)
+    population = tuple(Member(seed, Fixed(1.0), limits) for seed in range(count))
+    if not whole:
+        return pace.of_population(task, plan.ppo, population)
+    steps = plan.ppo.steps_per_epoch * (1 + pace.EPOCHS)
+    return pace.of_program(factory(program)(task, plan.ppo, population, steps), count)
+
+
+def largest_units(study: Study) -> dict[str, int]:
+    """Runs in the largest unfinished unit of each task."""
+    found: dict[str, int] = {}
+    for unit in study.units():
+        if study.progress(unit).get("state") == "done":
+            continue
+        frame = unit_runs(study, unit)
+        task = str(frame["task"][0])
+        found[task] = max(found.get(task, 0), frame.height)
+    return found
+
+
+def from_store(study: Study) -> dict[str, Pace]:
+    """The pace of each task whose units wrote it down when they ran."""
+    found: dict[str, Pace] = {}
+    for unit in study.units():
+        progress = study.progress(unit)
+        start, seconds = progress.get("start"), progress.get("pace")
+        if start is None or seconds is None:
+            continue
+        frame = unit_runs(study, unit)
+        found[str(frame["task"][0])] = Pace(max(start - seconds, 0.0), seconds / frame.height)
+    return found
+
+
+def left(study: Study, paces: Mapping[str, Pace], epochs: int) -> Estimate:
+    """What is left of the study at these paces, with one worker."""
+    seconds = 0.0
+    compiling = 0.0
+    starts: dict[str, float] = {}
+    for unit in study.units():
+        progress = study.progress(unit)
+        if progress.get("state") == "done":
+            continue
+        frame = unit_runs(study, unit)
+        task = str(frame["task"][0])
+        one = paces[task]
+        seconds += one.seconds(frame.height, epochs - progress.get("epoch", 0))
+        compiling += one.compile
+        start = one.seconds(frame.height, epochs=1)
+        starts[task] = max(starts.get(task, 0.0), start)
+    return Estimate(seconds, compiling, starts)
+
+
+def _weights(ppo: PPO) -> int:
+    """Parameters of an actor and two critics, roughly: observations are taken to be as wide as the first layer."""
+    widths = (ppo.hidden[0], *ppo.hidden)
+    return 3 * sum(a * b for a, b in itertools.pairwise(widths))

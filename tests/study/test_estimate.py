@@ -1,0 +1,111 @@
+"""How long a study takes: the arithmetic, and what is said before it begins. Nothing here depends on the clock."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import pytest
+from fake import FakeProgram
+from helpers import TASK, Notes, small, work
+
+from saddle.config import PPO, Member
+from saddle.population import Population
+from saddle.study import estimate, pace
+from saddle.study.pace import Pace
+from saddle.study.prepare import prepare
+from saddle.study.run import say_how_long
+from saddle.study.stop import Stopper
+
+FAKE = "fake:FakeProgram"
+
+
+def test_a_unit_takes_its_compilation_and_its_epochs():
+    assert Pace(compile=20.0, member_epoch=0.5).seconds(members=4, epochs=10) == 40.0
+
+
+def test_the_first_epoch_of_a_program_compiles(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("saddle.study.pace.time.monotonic", lambda: now[0])
+
+    class Slow(FakeProgram):
+        def epoch(self, state):
+            now[0] += 17.0 if self.epoch_of(state) == 0 else 2.0
+            return super().epoch(state)
+
+    members = tuple(Member(seed) for seed in range(4))
+    program = Slow(TASK, PPO(steps_per_epoch=100, worlds=1), members, 1000)
+    assert pace.of_program(program, len(members)) == Pace(compile=15.0, member_epoch=0.5)
+
+
+def test_what_is_left_of_a_study(tmp_path):
+    """Five runs a unit, twelve epochs: the sweep's two units, gradient ascent's one, lambda*'s one."""
+    plan = small()
+    study = prepare(plan, tmp_path / "s", resume=False)
+    sizes = [study.runs.filter(unit=unit).height for unit in study.units()]
+    found = estimate.left(study, {TASK: Pace(10.0, 0.25)}, plan.epochs)
+    assert found.seconds == pytest.approx(10.0 * len(sizes) + 0.25 * 12 * sum(sizes))
+    assert found.compiling == 10.0 * len(sizes)
+    assert found.starts == {TASK: 10.0 + 0.25 * max(sizes)}
+    work(plan, tmp_path / "s", resume=True)
+    assert estimate.left(study, {}, plan.epochs) == estimate.Estimate(0.0, 0.0, {})
+
+
+def test_passes_are_timed_as_many_as_runs_take():
+    """From numbers that are made up, a member learns without failing and without stopping early."""
+    ppo = PPO(steps_per_epoch=64, worlds=1, hidden=(8, 8), batch=32, passes=3, target_kl=1e9)
+    population = Population(TASK, ppo, [Member()], 64)
+    state = population.init()
+    rollout = pace._made_up_rollout(population, 64)
+    _, metrics = jax.jit(population.learn)(state, None, state.moments, rollout)
+    assert metrics["passes"].tolist() == [3] and metrics["failed"].tolist() == [0]
+
+
+@pytest.mark.parametrize("task", [TASK, "SafetyHopperVelocity-v1"])
+def test_the_parts_of_an_epoch_are_timed(task, monkeypatch):
+    monkeypatch.setattr(pace, "SECONDS", 0.0)
+    ppo = PPO(steps_per_epoch=2000, hidden=(8, 8), batch=500, passes=2)
+    found = pace.of_population(task, ppo, [Member(0), Member(1)])
+    assert found.compile > 0 and found.member_epoch > 0
+
+
+def test_it_is_said_before_anything_runs(tmp_path, monkeypatch):
+    plan = small()
+    monkeypatch.setattr(estimate, "SMALL", 0.0)
+    study, notes = prepare(plan, tmp_path / "s", resume=False), Notes()
+    starts = say_how_long(study, plan, notes, Stopper(), FAKE)
+    assert set(starts) == {TASK} and not notes.epochs
+    assert "measuring" in notes.said[0]
+    assert "14 runs of 1,200 env steps in 3 units: about" in notes.said[1]
+    assert "compiling" in notes.said[1] and "--limit-time" in notes.said[1]
+
+
+def test_a_store_that_knows_its_pace_is_not_measured_again(tmp_path, monkeypatch):
+    plan = small(epochs=12, chunk=2)
+    work(plan, tmp_path / "s", stop=None)
+    study, notes = prepare(plan, tmp_path / "s", resume=True), Notes()
+    (tmp_path / "s" / "units" / f"{study.units()[-1]}.json").unlink()  # as if it had not been run
+    monkeypatch.setattr(estimate, "measure", None)
+    monkeypatch.setattr(estimate, "is_small", lambda plan, runs: False)
+    say_how_long(study, plan, notes, Stopper(), FAKE)
+    assert len(notes.said) == 1 and "about" in notes.said[0]
+
+
+def test_what_is_small_is_not_measured(tmp_path, monkeypatch):
+    study, notes = prepare(small(), tmp_path / "s", resume=False), Notes()
+    monkeypatch.setattr(estimate, "measure", None)
+    tiny = small(ppo=PPO(steps_per_epoch=100, worlds=1, hidden=(8, 8), passes=2))
+    starts = say_how_long(study, tiny, notes, Stopper())
+    assert notes.said == ["14 runs: about a minute here, most of it compiling"]
+    assert starts == {TASK: estimate.UNKNOWN_START}
+    assert not estimate.is_small(small(), 14)  # networks of 512 x 512
+
+
+def test_the_watchdog_ends_what_the_limit_did_not_foresee():
+    """A compilation that never ends, say. Python's own timeout would raise here if the watchdog did not bite."""
+    code = (
+        "import time\nfrom saddle.study.stop import Stopper\nwith Stopper(1.0, watchdog=True):\n    time.sleep(600)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ)
+    assert done.returncode == 3
+    assert "time limit" in done.stderr and len(done.stderr.splitlines()) == 1
