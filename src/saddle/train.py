@@ -10,11 +10,12 @@ import numpy as np
 from saddle.config import PPO, Fixed, Member, Rule
 from saddle.console import console
 from saddle.errors import SaddleError
+from saddle.study.forecast import say_how_long
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.prepare import prepare
 from saddle.study.program import PopulationProgram
-from saddle.study.run import FINISHED, SOME_FAILED, say_how_long
+from saddle.study.run import FINISHED, SOME_FAILED
 from saddle.study.status import duration
 from saddle.study.stop import Stopper, seconds
 
@@ -50,7 +51,7 @@ def train(
     limit = None if limit_time is None else seconds(limit_time)
     with Stopper(limit, began, watchdog=began is not None) as stop:
         worker = Worker(study, view.watch, plan.chunk, view, stop)
-        worker.starts = say_how_long(study, plan, view, stop)
+        say_how_long(worker, plan, stop)
         worker.work()
     view.close()
     failed = study.runs.filter(study.runs["status"] == "failed").height

@@ -12,9 +12,10 @@ from helpers import TASK, Notes, small, work
 from saddle.config import PPO, Member
 from saddle.population import Population
 from saddle.study import estimate, pace
+from saddle.study.forecast import say_how_long
+from saddle.study.local import Worker
 from saddle.study.pace import Pace
 from saddle.study.prepare import prepare
-from saddle.study.run import say_how_long
 from saddle.study.stop import Stopper
 
 FAKE = "fake:FakeProgram"
@@ -46,9 +47,8 @@ def test_what_is_left_of_a_study(tmp_path):
     found = estimate.left(study, {TASK: Pace(10.0, 0.25)}, plan.epochs)
     assert found.seconds == pytest.approx(10.0 * len(sizes) + 0.25 * 12 * sum(sizes))
     assert found.compiling == 10.0 * len(sizes)
-    assert found.starts == {TASK: 10.0 + 0.25 * max(sizes)}
     work(plan, tmp_path / "s", resume=True)
-    assert estimate.left(study, {}, plan.epochs) == estimate.Estimate(0.0, 0.0, {})
+    assert estimate.left(study, {}, plan.epochs) == estimate.Estimate(0.0, 0.0)
 
 
 def test_passes_are_timed_as_many_as_runs_take():
@@ -69,36 +69,55 @@ def test_the_parts_of_an_epoch_are_timed(task, monkeypatch):
     assert found.compile > 0 and found.member_epoch > 0
 
 
-def test_it_is_said_before_anything_runs(tmp_path, monkeypatch):
-    plan = small()
-    monkeypatch.setattr(estimate, "SMALL", 0.0)
-    study, notes = prepare(plan, tmp_path / "s", resume=False), Notes()
-    starts = say_how_long(study, plan, notes, Stopper(), FAKE)
-    assert set(starts) == {TASK} and not notes.epochs
+def worker_of(plan, out, resume=False):
+    notes = Notes()
+    return Worker(prepare(plan, out, resume), FakeProgram, plan.chunk, notes, Stopper()), notes
+
+
+def test_it_is_said_before_anything_runs(tmp_path):
+    plan = small()  # networks of 512 x 512
+    worker, notes = worker_of(plan, tmp_path / "s")
+    say_how_long(worker, plan, Stopper(), FAKE)
+    assert set(worker.paces) == {TASK} and not notes.epochs
     assert "measuring" in notes.said[0]
     assert "14 runs of 1,200 env steps in 3 units: about" in notes.said[1]
     assert "compiling" in notes.said[1] and "--limit-time" in notes.said[1]
 
 
+def test_a_program_that_was_timed_is_the_one_that_runs(tmp_path):
+    """Timing it takes epochs of a state that is thrown away: the study ends as without."""
+    plan = small()
+    worker, notes = worker_of(plan, tmp_path / "s")
+    say_how_long(worker, plan, Stopper(), FAKE)
+    (unit,) = worker.programs
+    expected = worker.start_seconds(unit)
+    worker.work()
+    assert not worker.programs and len(notes.epochs) == 12 * 3
+    assert worker.study.progress(unit)["start"] == pytest.approx(expected)  # its own had nothing to compile
+    whole, _ = work(plan, tmp_path / "whole")
+    assert worker.study.metrics.equals(whole.metrics, null_equal=True)
+
+
 def test_a_store_that_knows_its_pace_is_not_measured_again(tmp_path, monkeypatch):
-    plan = small(epochs=12, chunk=2)
-    work(plan, tmp_path / "s", stop=None)
-    study, notes = prepare(plan, tmp_path / "s", resume=True), Notes()
-    (tmp_path / "s" / "units" / f"{study.units()[-1]}.json").unlink()  # as if it had not been run
-    monkeypatch.setattr(estimate, "measure", None)
-    monkeypatch.setattr(estimate, "is_small", lambda plan, runs: False)
-    say_how_long(study, plan, notes, Stopper(), FAKE)
+    plan = small()
+    work(plan, tmp_path / "s")
+    worker, notes = worker_of(plan, tmp_path / "s", resume=True)
+    (tmp_path / "s" / "units" / f"{worker.study.units()[-1]}.json").unlink()  # as if it had not been run
+    monkeypatch.setattr(pace, "of_program", None)
+    say_how_long(worker, plan, Stopper(), FAKE)
     assert len(notes.said) == 1 and "about" in notes.said[0]
 
 
-def test_what_is_small_is_not_measured(tmp_path, monkeypatch):
-    study, notes = prepare(small(), tmp_path / "s", resume=False), Notes()
-    monkeypatch.setattr(estimate, "measure", None)
-    tiny = small(ppo=PPO(steps_per_epoch=100, worlds=1, hidden=(8, 8), passes=2))
-    starts = say_how_long(study, tiny, notes, Stopper())
+def test_what_is_small_or_short_of_time_is_not_measured(tmp_path, monkeypatch):
+    plan = small(ppo=PPO(steps_per_epoch=100, worlds=1, hidden=(8, 8), passes=2))
+    worker, notes = worker_of(plan, tmp_path / "s")
+    monkeypatch.setattr(pace, "of_population", None)
+    say_how_long(worker, plan, Stopper())
     assert notes.said == ["14 runs: about a minute here, most of it compiling"]
-    assert starts == {TASK: estimate.UNKNOWN_START}
-    assert not estimate.is_small(small(), 14)  # networks of 512 x 512
+    assert worker.paces == {TASK: estimate.UNMEASURED}
+    worker, notes = worker_of(small(), tmp_path / "large")
+    say_how_long(worker, small(), Stopper(60.0))
+    assert not notes.said and worker.paces == {TASK: estimate.UNMEASURED}
 
 
 def test_the_watchdog_ends_what_the_limit_did_not_foresee():

@@ -14,7 +14,7 @@ from saddle.study.store import Study
 from saddle.study.unit import unit_runs
 
 MOST_TIMED = 64  # members of a unit that is timed in parts: from there on time grows with their number
-UNKNOWN_START = 15.0  # seconds to the end of a first epoch that nobody has measured: mostly compilation
+UNMEASURED = Pace(15.0, 0.0)  # what a program takes to compile on any machine, or more
 
 # Rates that any machine surpasses, by which a small plan is known to be small without measuring.
 SLOW_STEPS = 2e3  # env steps a second
@@ -30,8 +30,6 @@ class Estimate:
     """With one worker, compilation included."""
     compiling: float
     """Seconds of that."""
-    starts: dict[str, float]
-    """Seconds that a unit takes to the end of its first epoch, by task."""
 
 
 def is_small(plan: Plan, runs: int) -> bool:
@@ -42,16 +40,16 @@ def is_small(plan: Plan, runs: int) -> bool:
     return steps / SLOW_STEPS + operations / SLOW_LEARNING < SMALL
 
 
-def measure(plan: Plan, members: Mapping[str, int], program: str = POPULATION) -> dict[str, Pace]:
-    """The pace of each task's units on this machine. members: runs in the task's largest unit."""
-    return {task: of_task(plan, task, members[task], program) for task in members}
+def in_parts(program: str) -> bool:
+    """Whether a unit's pace is put together from parts of an epoch: an accelerator takes a whole unit at once."""
+    import jax
+
+    return program == POPULATION and jax.default_backend() == "cpu"
 
 
 def of_task(plan: Plan, task: str, members: int, program: str) -> Pace:
     """The pace of one task's units."""
-    import jax
-
-    whole = program != POPULATION or jax.default_backend() != "cpu"
+    whole = not in_parts(program)
     count = members if whole else min(members, MOST_TIMED)
     limits = (UNUSED_LIMIT,) * constraints(task)
     population = tuple(Member(seed, Fixed(1.0), limits) for seed in range(count))
@@ -78,11 +76,11 @@ def from_store(study: Study) -> dict[str, Pace]:
     found: dict[str, Pace] = {}
     for unit in study.units():
         progress = study.progress(unit)
-        start, seconds = progress.get("start"), progress.get("pace")
-        if start is None or seconds is None:
+        start, epoch = progress.get("start"), progress.get("pace") or 0.0
+        if start is None:
             continue
         frame = unit_runs(study, unit)
-        found[str(frame["task"][0])] = Pace(max(start - seconds, 0.0), seconds / frame.height)
+        found[str(frame["task"][0])] = Pace(max(start - epoch, 0.0), epoch / frame.height)
     return found
 
 
@@ -90,19 +88,15 @@ def left(study: Study, paces: Mapping[str, Pace], epochs: int) -> Estimate:
     """What is left of the study at these paces, with one worker."""
     seconds = 0.0
     compiling = 0.0
-    starts: dict[str, float] = {}
     for unit in study.units():
         progress = study.progress(unit)
         if progress.get("state") == "done":
             continue
         frame = unit_runs(study, unit)
-        task = str(frame["task"][0])
-        one = paces[task]
+        one = paces[str(frame["task"][0])]
         seconds += one.seconds(frame.height, epochs - progress.get("epoch", 0))
         compiling += one.compile
-        start = one.seconds(frame.height, epochs=1)
-        starts[task] = max(starts.get(task, 0.0), start)
-    return Estimate(seconds, compiling, starts)
+    return Estimate(seconds, compiling)
 
 
 def _weights(ppo: PPO) -> int:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from saddle.errors import SaddleError
-from saddle.study import claims, dependent
+from saddle.study import claims, dependent, estimate
 from saddle.study.atomic import StoreError
+from saddle.study.pace import UNKNOWN, Pace
 from saddle.study.plan import Chunking
-from saddle.study.program import Factory
+from saddle.study.program import Factory, UnitProgram
 from saddle.study.store import Study
 from saddle.study.unit import Listener, Stop, UnitRun, fail, unit_runs
 
@@ -27,8 +28,10 @@ class Worker:
     stop: Stop
     sweep: Study | None = None
     lease: float = claims.LEASE
-    starts: dict[str, float] = field(default_factory=dict)
-    """Seconds from a claim to the end of the first epoch, which compiles, by task."""
+    paces: dict[str, Pace] = field(default_factory=dict)
+    """How fast units are here, by task."""
+    programs: dict[str, UnitProgram] = field(default_factory=dict)
+    """Programs that are compiled already, by unit."""
     broken: set[str] = field(default_factory=set)
     stopped: set[str] = field(default_factory=set)
     """Units that had to stop here; to begin them again would mean to compile them again."""
@@ -54,10 +57,10 @@ class Worker:
         with claim:
             if self.study.progress(claim.unit).get("state") == "done":
                 return True  # finished by another between our look and our claim
-            start = self.start_seconds(claim.unit)
-            run = UnitRun(self.study, claim, self.make, self.chunking, self.listener, start)
+            expected = self.pace(claim.unit)
+            run = UnitRun(self.study, claim, self.make, self.chunking, self.listener, expected)
             try:
-                finished = run.run(self.stop, self.sweep)
+                finished = run.run(self.stop, self.sweep, self.programs.pop(claim.unit, None))
                 self._note(run, finished)
                 return finished
             except claims.ClaimLost as lost:
@@ -75,22 +78,19 @@ class Worker:
         frame = unit_runs(self.study, unit)
         return not dependent.waits(frame) or dependent.ready(self.study, frame, self.sweep)
 
+    def pace(self, unit: str) -> Pace:
+        """How fast the unit probably is: as others of its task here, or else as the store says of them."""
+        task = str(unit_runs(self.study, unit)["task"][0])
+        if task in self.paces:
+            return self.paces[task]
+        return estimate.from_store(self.study).get(task, UNKNOWN)
+
     def start_seconds(self, unit: str) -> float:
-        """How long the unit probably takes to the end of its first epoch here.
-
-        By what this process saw of the task, or expects of it; else by what others wrote into the store.
-        """
-        task = self._task(unit)
-        if task in self.starts:
-            return self.starts[task]
-        progress = [self.study.progress(other) for other in self.study.units() if self._task(other) == task]
-        return max((facts.get("start") or 0.0 for facts in progress), default=0.0)
-
-    def _task(self, unit: str) -> str:
-        return str(unit_runs(self.study, unit)["task"][0])
+        """How long the unit probably takes to the end of its first epoch, which compiles."""
+        return self.pace(unit).seconds(unit_runs(self.study, unit).height, epochs=1)
 
     def _note(self, run: UnitRun, finished: bool) -> None:
-        self.starts[self._task(run.name)] = run.start_seconds
+        self.paces[str(run.frame["task"][0])] = run.pace()
         if not finished:
             self.stopped.add(run.name)
 

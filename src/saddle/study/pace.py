@@ -44,6 +44,9 @@ class Pace:
         return self.compile + self.member_epoch * members * epochs
 
 
+UNKNOWN = Pace(0.0, 0.0)
+
+
 def of_program(program: "UnitProgram", members: int) -> Pace:
     """By running some epochs of the unit itself."""
     began = time.monotonic()

@@ -7,21 +7,20 @@ from typing import Any, Literal
 
 from saddle.config import Layout, Precision
 from saddle.errors import SaddleError
-from saddle.study import estimate, presets
+from saddle.study import presets
 from saddle.study.dependent import open_sweep
+from saddle.study.forecast import say_how_long
 from saddle.study.local import Worker
 from saddle.study.plan import Plan
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
-from saddle.study.status import counts, duration, failure_lines, failures
+from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
 from saddle.study.view import view
 
 FINISHED, SOME_FAILED = 0, 1  # exit codes; of a study that stopped, Stopper has them
-
-LEAST_TO_MEASURE = 120.0  # seconds that a time limit must leave, or none of them goes into measuring
 
 
 def run(
@@ -57,43 +56,10 @@ def run(
             study = _run_on_ray(plan, out, resume, sweep, program, address, listener, stop)
         else:
             study = prepare(plan, out, resume, sweep)
-            starts = say_how_long(study, plan, listener, stop, program)
             worker = Worker(study, factory(program), plan.chunk, listener, stop, open_sweep(sweep))
-            worker.starts = starts
+            say_how_long(worker, plan, stop, program)
             worker.work()
     return _end(study, stop, name, as_json)
-
-
-def say_how_long(
-    study: Study, plan: Plan, listener: Listener, stop: Stopper, program: str = POPULATION
-) -> dict[str, float]:
-    """Tell the listener how long the rest of the study takes here.
-
-    Returns the seconds that a unit takes to the end of its first epoch, by task, as far as that is known or can be
-    guessed. Nothing is measured where the store knows, where all is over in a moment, or where time is too short.
-    """
-    members = estimate.largest_units(study)
-    if not members or stop.before(0):
-        return {}
-    paces = estimate.from_store(study)
-    unknown = {task: count for task, count in members.items() if task not in paces}
-    unmeasured = dict.fromkeys(unknown, estimate.UNKNOWN_START) if program == POPULATION else {}
-    runs = counts(study)["left"]
-    if unknown and estimate.is_small(plan, runs):
-        listener.say(f"{runs} runs: about a minute here, most of it compiling")
-        return unmeasured
-    if unknown and stop.left is not None and stop.left < LEAST_TO_MEASURE:
-        return unmeasured
-    if unknown:
-        listener.say(f"{plan.name}: measuring how long this takes here")
-        paces |= estimate.measure(plan, unknown, program)
-    found = estimate.left(study, paces, plan.epochs)
-    listener.say(
-        f"{runs} runs of {plan.steps:,} env steps in {len(study.units())} units: about "
-        f"{duration(found.seconds)} here with one process, {duration(found.compiling)} of it compiling. "
-        "Ctrl-C stops cleanly, --limit-time 9m does so by itself, --resume goes on."
-    )
-    return found.starts
 
 
 def _run_on_ray(

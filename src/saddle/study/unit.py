@@ -21,6 +21,7 @@ from saddle.study import dependent
 from saddle.study.atomic import StoreError, store_error, write_json
 from saddle.study.claims import Claim
 from saddle.study.columns import metrics_frame
+from saddle.study.pace import UNKNOWN, Pace
 from saddle.study.plan import Chunking
 from saddle.study.program import Factory, UnitProgram, load_checkpoint
 from saddle.study.saver import Saver
@@ -89,29 +90,37 @@ class UnitRun:
         make: Factory,
         chunking: Chunking,
         listener: Listener,
-        start_seconds: float = 0.0,
+        expected: Pace = UNKNOWN,
     ) -> None:
-        """`start_seconds` is how long it probably takes to the end of the first epoch, which compiles."""
+        """`expected` is how fast it will probably be."""
         self.study, self.claim, self.name = study, claim, claim.unit
         self.chunking, self.listener = chunking, listener
         self.frame = unit_runs(study, self.name)
         self.checkpoint = study.path / "checkpoints" / f"{self.name}.safetensors"
-        self.start_seconds = start_seconds
         self._make = make
+        members = self.frame.height
+        self._start_seconds = expected.seconds(members, epochs=1)  # to the end of the first epoch
+        self._epoch_seconds = expected.member_epoch * members  # of an epoch, before one was timed
         self._recent: deque[float] = deque(maxlen=RECENT)  # seconds of epochs, without the first
-        self._started = False  # whether the first epoch is through
+        self._compiles = True  # in the first epoch
+        self._started = False  # whether that is through
         self._save_seconds, self._saving = FIRST_SAVE, 0.0
         self._marked = 0  # failures that the runs table knows
         self._began = time.monotonic()
         before = study.progress(self.name)
         self._spent, self._pace = before.get("seconds", 0.0), before.get("pace")
 
-    def run(self, stop: Stop, sweep: Study | None = None) -> bool:
-        """Go on from the last checkpoint. True when the unit is finished, False when it had to stop."""
+    def run(self, stop: Stop, sweep: Study | None = None, program: UnitProgram | None = None) -> bool:
+        """Go on from the last checkpoint. True when the unit is finished, False when it had to stop.
+
+        `program` is the unit's own, if it is compiled already.
+        """
         self._clear_remains()
         if dependent.waits(self.frame):
             self.frame = dependent.resolve(self.study, self.frame, sweep)
-        program = self._program()
+        self._compiles = program is None
+        if program is None:
+            program = make_program(self.frame, self._make)
         state, facts, warned = load_checkpoint(program, self.checkpoint)
         for warning in warned:
             self.listener.say(warning)
@@ -150,20 +159,28 @@ class UnitRun:
             self._save(program, state, chunk, failed, saver)
         return state
 
+    def pace(self) -> Pace:
+        """How fast it was."""
+        epoch = self._pace or 0.0
+        return Pace(max(self._start_seconds - epoch, 0.0), epoch / self.frame.height)
+
     def _to_next_save(self, program: UnitProgram, state: Any, epoch: int, saver: Saver) -> float:
         """Seconds until one more epoch is done and saved, or exported if it is the last."""
         saving = self._save_seconds + saver.seconds(state)
         if epoch + 1 == program.epochs:
             saving += EXPORT * self.frame.height
         if not self._started:
-            return max(self.start_seconds - (time.monotonic() - self._began), 0.0) + saving
-        return SCATTER * max(self._recent, default=self._pace or 0.0) + saving
+            return max(self._start_seconds - (time.monotonic() - self._began), 0.0) + saving
+        return SCATTER * max(self._recent, default=self._epoch_seconds) + saving
 
     def _time(self, seconds: float) -> None:
         """Note how long an epoch took. The first one compiles, and says nothing about the others."""
         if not self._started:
             self._started = True
-            self.start_seconds = time.monotonic() - self._began
+            if self._compiles:
+                self._start_seconds = time.monotonic() - self._began
+            if self._epoch_seconds == 0:
+                self._epoch_seconds = seconds  # no epoch takes longer than the one that compiled
             return
         self._pace = seconds if self._pace is None else 0.8 * self._pace + 0.2 * seconds
         self._recent.append(seconds)
@@ -207,11 +224,6 @@ class UnitRun:
             for file in self.checkpoint.parent.glob(f"{self.checkpoint.name}*"):
                 file.unlink(missing_ok=True)
 
-    def _program(self) -> UnitProgram:
-        params = json.loads(self.frame["params"][0])
-        row = self.frame.row(0, named=True)
-        return self._make(row["task"], ppo_from(params["ppo"]), members(self.frame), row["steps"])
-
     def _note_failures(self, program: UnitProgram, metrics: dict, epoch: int, failed: dict[str, str]) -> None:
         for i in np.flatnonzero(metrics.get("failed", np.zeros(0))):
             run = self.frame["run"][int(i)]
@@ -238,7 +250,7 @@ class UnitRun:
         self._marked = len(failed)
 
     def _progress(self, state: str, epoch: int, epochs: int) -> None:
-        start = self.start_seconds if self._started else None
+        start = self._start_seconds if self._started else None
         write_progress(self.study.path, self.name, state, epoch, epochs, self._spent, self._pace, start=start)
 
     def _clear_remains(self) -> None:
@@ -261,6 +273,13 @@ def fail(study: Study, unit: str, reason: str) -> None:
 def unit_runs(study: Study, unit: str) -> pl.DataFrame:
     """The unit's rows of the runs table."""
     return pl.read_parquet((study.path / "runs" / f"{unit}.parquet").read_bytes())
+
+
+def make_program(frame: pl.DataFrame, make: Factory) -> UnitProgram:
+    """The program that a unit's rows describe."""
+    params = json.loads(frame["params"][0])
+    row = frame.row(0, named=True)
+    return make(row["task"], ppo_from(params["ppo"]), members(frame), row["steps"])
 
 
 def members(frame: pl.DataFrame) -> tuple[Member, ...]:
