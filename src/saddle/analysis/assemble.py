@@ -128,7 +128,7 @@ def _groups(finals: pl.DataFrame, limits: list[float], options: Options) -> tupl
 
 
 def _rules(compared: pl.DataFrame) -> list[tuple[str, float, pl.DataFrame]]:
-    """(rule, limit, rows), the study's three rules first."""
+    """(rule, limit, rows), the published three rules first."""
     order = {"fixed": 0, "ga": 1, "pid": 2}
     parts = [
         (str(rule), float(limit), rows)

@@ -15,7 +15,7 @@ from saddle.analysis.summary import estimate
 
 
 def mark(cells: pl.DataFrame) -> pl.DataFrame:
-    """Add the study's marks to cells with task, limit, return_mean and cost_mean.
+    """Add the published study's marks to cells with task, limit, return_mean and cost_mean.
 
     `violated`: the mean cost is above the limit. `best`: the highest mean return of those that are not, per task and
     limit (and algorithm, where there is such a column); nobody is best where all violate.

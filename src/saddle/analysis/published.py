@@ -16,13 +16,13 @@ def table() -> pl.DataFrame:
 
 @functools.cache
 def recommended_limits() -> dict[str, tuple[float, ...]]:
-    """The cost limits that the study recommends, per task."""
+    """The cost limits that the published study recommends, per task."""
     rows = _read("recommended_limits.csv").iter_rows()
     return {task: tuple(float(limit) for limit in str(limits).split(";")) for task, limits in rows}
 
 
 def comparison_limits(task: str) -> tuple[float, ...]:
-    """The cost limits at which the study compares rules on this task; none for a task that it does not have."""
+    """The cost limits at which the published study compares rules on this task; none for a task that it does not have."""
     return tuple(table().filter(pl.col("task") == task)["limit"].unique().sort())
 
 

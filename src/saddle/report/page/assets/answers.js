@@ -3,7 +3,7 @@
 const REGIME_WORDS = {
   restrictive: "a tighter limit takes much return",
   unrestrictive: "a tighter limit takes little return",
-  even: "not told apart from the average slope",
+  even: "a tighter limit takes about as much return as on average: neither clearly more nor clearly less",
 };
 const END_WORDS = { "always below": "at the smallest λ", "always above": "at the largest λ" };
 

@@ -59,7 +59,7 @@ const RULE_NAMES = { fixed: "fixed λ*", ga: "GA", pid: "PID" };
 const FIRST_RULES = ["fixed", "ga", "pid"];
 const ruleName = (rule) => RULE_NAMES[rule] ?? rule.replace(/^pid\b/, "PID").replace(/^ga\b/, "GA");
 
-// The study's three rules keep their colours; others take the rest of Okabe and Ito's.
+// The published three rules keep their colours; others take the rest of Okabe and Ito's.
 function ruleOrder(task) {
   const others = [...new Set(task.comparison.map((cell) => cell.rule))].filter((rule) => !FIRST_RULES.includes(rule));
   return [...FIRST_RULES, ...others.sort()];
