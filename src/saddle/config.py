@@ -1,6 +1,7 @@
 """What a run is, as frozen dataclasses: the command line, study files, manifests and checkpoints all use these.
 
-Every field is checked on construction, so that a config that exists is one that can run. Defaults are the published ones.
+Every field is checked on construction, so that a config that exists is one that can run. Defaults are as
+published.
 """
 
 import dataclasses

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from saddle.analysis.agreement import Agreement, Comparison
 from saddle.analysis.findings import Cell, Estimate, Findings, LimitFinding, TaskFindings
+from saddle.analysis.text import text
 from saddle.console import console
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
@@ -41,24 +42,6 @@ def show_agreement(comparison: Comparison) -> None:
         print_table(out, AGREEMENT_COLUMNS, [_agreement_row(cell) for cell in comparison.cells])
     for note in comparison.notes:
         out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=not out.is_terminal)
-
-
-def text(found: Estimate) -> str:
-    """'value [lo, hi]'; an end that is not known, or lies beyond the sweep, is '…'. Of bounds alone, 'at most hi'."""
-    if found.value is None:
-        known = [
-            f"{word} {plain(end)}" for word, end in (("at least", found.lo), ("at most", found.hi)) if end is not None
-        ]
-        return known[0] if len(known) == 1 else "-"
-    if found.lo is None and found.hi is None:
-        return plain(found.value)
-    lo, hi = ("…" if end is None else plain(end) for end in (found.lo, found.hi))
-    return f"{plain(found.value)} [{lo}, {hi}]"
-
-
-def plain(value: float) -> str:
-    """Three digits, or all of them before the point."""
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 def _sweep_lines(part: TaskFindings) -> list[str]:

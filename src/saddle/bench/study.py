@@ -106,7 +106,8 @@ def run(
         print(json.dumps({"ppo": to_dict(ppo), "results": found, "study_hours": hours}, indent=2))
     else:
         for precision, value in hours.items():
-            print(f"the whole published study, {sum(_study_steps().values()):.3g} env steps, in {precision}: {value:.1f} hours")
+            steps = sum(_study_steps().values())
+            print(f"the whole published study, {steps:.3g} env steps, in {precision}: {value:.1f} hours")
 
 
 def measure(name: str, members: int, epochs: int, ppo: PPO, folder: Path) -> Result:

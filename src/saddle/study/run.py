@@ -18,6 +18,7 @@ from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
 from saddle.study.view import view
+from saddle.words import counted
 
 FINISHED, SOME_FAILED, TIME_LIMIT = 0, 1, 3  # exit codes; a signal's is 128 + its number, as shells have it
 
@@ -78,7 +79,9 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"event": "end", **found, "stopped": stop.why if stopped else None}))
     else:
-        print(f"{found['done']} of {found['runs']} runs done, {found['failed']} failed, {found['left']} left")
+        print(
+            f"{found['done']} of {counted(found['runs'], 'run')} done, {found['failed']} failed, {found['left']} left"
+        )
         for line in failure_lines(failures(study)):
             print(line)
     if stopped:

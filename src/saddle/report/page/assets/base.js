@@ -28,6 +28,9 @@ function interval(estimate, text = plain) {
   return `[${estimate.lo === null ? "…" : text(estimate.lo)}, ${estimate.hi === null ? "…" : text(estimate.hi)}]`;
 }
 
+// A value and its interval, in a sentence.
+const ranged = (estimate, text = plain) => [text(estimate.value), interval(estimate, text)].filter(Boolean).join(" ");
+
 function steps(value) {
   for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) if (value >= size) return plain(value / size) + unit;
   return plain(value);
