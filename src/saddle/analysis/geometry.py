@@ -180,11 +180,11 @@ def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str) -> tuple[
         limit = rest.round_limit(middle, regime.cost_from, regime.cost_to)
         same = [other for other in published if regime.cost_from <= other <= regime.cost_to]
         if not published:
-            relation = "no list is published for this task"
+            relation = "no recommendation is published for this task"
         elif same:
-            relation = f"the published list has {_join(same)} in this regime"
+            relation = f"published recommendations in this regime: {_join(same)}"
         else:
-            relation = f"the published list has {_join(published)}, none of them in this regime"
+            relation = f"the published recommendations, {_join(published)}, lie elsewhere"
         found.append(f.Recommendation(limit, regime.kind, regime.reason, relation))
     return tuple(found)
 
