@@ -28,7 +28,7 @@ app = SubcommandApp()
 
 @app.command
 def tasks(as_json: Json = False) -> None:
-    """List the tasks: sizes, episode length, what is constrained, the study's cost limits."""
+    """List the tasks: sizes, episode length, what is constrained, the published cost limits."""
     from saddle import tasks_table
 
     tasks_table.show(as_json)
@@ -147,7 +147,7 @@ Limits = Annotated[  # one tuple per --limit, as with --task
         name="limit",
         metavar="D ...",
         help="Cost limits to look at.",
-        help_behavior_hint="(default: those of the runs, and the study's)",
+        help_behavior_hint="(default: those of the runs, and the published ones)",
     ),
 ]
 Published = Annotated[

@@ -72,7 +72,7 @@ def bench_study(
     """Measure training with everything on: env steps per second of a study with its store, metrics and checkpoints.
 
     Velocity tasks take the wide layout on an accelerator. No member stops early (--ppo.target-kl 1e9), so that every
-    epoch takes all its passes. With all eight tasks it also says how long the whole study takes.
+    epoch takes all its passes. With all eight tasks it also says how long the whole published study takes.
     """
     from saddle.bench.study import run
 

@@ -1,6 +1,7 @@
 """What a run is, as frozen dataclasses: the command line, study files, manifests and checkpoints all use these.
 
-Every field is checked on construction, so that a config that exists is one that can run. Defaults are the study's.
+Every field is checked on construction, so that a config that exists is one that can run. Defaults are as
+published.
 """
 
 import dataclasses
@@ -44,7 +45,7 @@ class GradientAscent:
     lr: float = 0.035
     """Step size: of Adam, whose steps do not grow with the violation, or of plain ascent."""
     optimizer: Literal["adam", "plain"] = "adam"
-    """'adam' as the study ran it; 'plain' is lambda <- max(0, lambda + lr * violation)."""
+    """'adam' as the published study ran it; 'plain' is lambda <- max(0, lambda + lr * violation)."""
 
     def __post_init__(self) -> None:
         _at_least(self, "init", 0.0)
@@ -147,7 +148,7 @@ class PPO:
     rsi_ema: float = 0.9
     """Weight of the past in beta."""
     rsi_max: float = math.inf
-    """Largest beta. The study has none; with no cost in a batch beta explodes."""
+    """Largest beta. The published study has none; with no cost in a batch beta explodes."""
     precision: Precision = "highest"
     """Of the factors of the networks' products: float32, 10 bits of mantissa, or 7. Sums and all else are float32; but
     with bf16 on a GPU the gradients of the weights between hidden layers have 7 bits too, and anywhere Adam's first

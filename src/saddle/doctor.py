@@ -18,10 +18,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
-from rich.table import Table
+from rich.text import Text
 
 import saddle
 from saddle.console import console
+from saddle.tables import Column, Content, print_table
 
 PROBE_SECONDS = 60  # a first GL context on a cold machine takes a few
 GL_PROBE = "import mujoco, os; mujoco.GLContext(16, 16).make_current(); os._exit(0)"
@@ -50,30 +51,30 @@ def show(as_json: bool) -> None:
         entries = {f.name: {k: v for k, v in dataclasses.asdict(f).items() if k != "name"} for f in findings}
         print(json.dumps(entries, indent=2))
         return
-    console().print(_report(findings))
+    print_table(console(), _COLUMNS, _report(findings), heading=False)
     missing = [f for f in findings if f.advice]
     if missing:
         console().print("\nfor the rest, install", style="bold")
-        console().print(_advice(missing))
+        print_table(console(), _COLUMNS[::2], _advice(missing), heading=False)
 
 
-def _report(findings: list[Finding]) -> Table:
-    table = Table.grid(padding=(0, 2))
+_COLUMNS = (Column("", identifies=True), Column(""), Column("", wraps=True))
+
+
+def _report(findings: list[Finding]) -> list[tuple[Content, Content, Content]]:
+    rows: list[tuple[Content, Content, Content]] = []
     group = ""
     for finding in findings:
         if finding.group != group:
             group = finding.group
-            table.add_row(f"[bold]{group}[/bold]")
-        mark = "[green]yes[/green]" if finding.ok else "[yellow]no[/yellow]"
-        table.add_row(f"  {finding.name}", mark, finding.detail)
-    return table
+            rows.append((Text(group, style="bold"), "", ""))
+        mark = Text("yes", style="green") if finding.ok else Text("no", style="yellow")
+        rows.append((f"  {finding.name}", mark, finding.detail))
+    return rows
 
 
-def _advice(missing: list[Finding]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    for finding in missing:
-        table.add_row(f"  {finding.name}", finding.advice.replace("[", "\\["))
-    return table
+def _advice(missing: list[Finding]) -> list[tuple[Content, Content]]:
+    return [(f"  {finding.name}", finding.advice) for finding in missing]
 
 
 def _extra(name: str) -> str:

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from rich.table import Table
 
 from saddle import open_study, policies, tasks
 from saddle.collect import first_keys
@@ -18,7 +17,9 @@ from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.policies import Gaussian
 from saddle.study.store import MANIFEST, Study
+from saddle.tables import Column, print_table
 from saddle.tasks import Task
+from saddle.words import counted
 
 Mode = Literal["deterministic", "stochastic"]
 
@@ -147,13 +148,14 @@ def _policies(path: Path) -> list[tuple[str, Gaussian, float | None]]:
 
 
 def _print(scores: list[Score]) -> None:
-    table = Table(title=f"{scores[0].episodes} episodes each", title_justify="left", title_style="bold")
-    table.add_column("run")
-    table.add_column("policy")
-    for column in ("return", "cost", "length", "limit", "violating"):
-        table.add_column(column, justify="right")
+    columns = (
+        Column("run", identifies=True),
+        Column("policy", identifies=True),
+        *(Column(name, right=True) for name in ("return", "cost", "length", "limit", "violating")),
+    )
+    rows = []
     for one in scores:
-        table.add_row(
+        row = (
             one.run,
             one.mode,
             f"{one.return_mean:.2f} ± {one.return_sd:.2f}",
@@ -162,4 +164,5 @@ def _print(scores: list[Score]) -> None:
             "-" if one.limit is None else f"{one.limit:g}",
             "-" if one.violating is None else f"{one.violating:.0%}",
         )
-    console().print(table)
+        rows.append(row)
+    print_table(console(), columns, rows, title=f"{counted(scores[0].episodes, 'episode')} each")

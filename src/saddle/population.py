@@ -36,7 +36,7 @@ class PopulationState(NamedTuple):
     epoch: Array  # [] int32, epochs done
     pupil: Pupil
     moments: Moments  # [M], of observations
-    worlds: Worlds | None  # None in the study's layout, which starts every epoch with fresh ones
+    worlds: Worlds | None  # None in the layout 'study', which starts every epoch with fresh ones
 
 
 class Population:

@@ -4,14 +4,13 @@ import dataclasses
 import json
 from typing import Any
 
-from rich.table import Table
-
 from saddle.console import console
+from saddle.tables import Column, print_table
 from saddle.tasks import make, names
 
 
 def facts() -> list[dict[str, Any]]:
-    """The spec of every task as plain values, in the study's order."""
+    """The spec of every task as plain values, in the published order."""
     return [dataclasses.asdict(make(name).spec) for name in names()]
 
 
@@ -20,19 +19,22 @@ def show(as_json: bool) -> None:
     if as_json:
         print(json.dumps(facts(), indent=2))
     else:
-        console().print(_table())
+        _print()
 
 
-def _table() -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("task", no_wrap=True)
-    for column in ("obs", "action", "steps"):
-        table.add_column(column, justify="right")
-    table.add_column("a step costs 1 when the robot is")
-    table.add_column("limits", justify="right", no_wrap=True)
+def _print() -> None:
+    columns = (
+        Column("task", identifies=True),
+        Column("obs", right=True),
+        Column("action", right=True),
+        Column("steps", right=True),
+        Column("published limits", right=True),
+        Column("a step costs 1 when the robot is", wraps=True),
+    )
+    rows = []
     for name in names():
         spec = make(name).spec
+        sizes = (str(size) for size in (spec.obs_dim, spec.action_dim, spec.episode_length))
         limits = ", ".join(f"{limit:g}" for limit in spec.limits)
-        sizes = (str(n) for n in (spec.obs_dim, spec.action_dim, spec.episode_length))
-        table.add_row(spec.name, *sizes, spec.summary, limits)
-    return table
+        rows.append((spec.name, *sizes, limits, spec.summary))
+    print_table(console(), columns, rows)

@@ -1,4 +1,4 @@
-"""The study's marks, and the published table as input."""
+"""The published marks, and the published table as input."""
 
 import numpy as np
 import polars as pl
@@ -7,9 +7,13 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saddle.analysis.agreement import z_score
-from saddle.analysis.compare import improvement, mark
-from saddle.analysis.published import comparison_limits, recommended_limits, table
+from saddle.analysis.agreement import compare_with_published, z_score
+from saddle.analysis.assemble import analyze
+from saddle.analysis.compare import MOST_NOTES, improvement, looser_but_poorer, mark
+from saddle.analysis.findings import Cell, Estimate, Violation
+from saddle.analysis.options import Options
+from saddle.analysis.published import comparison_limits, recommended_limits, steps_beside_published, table
+from saddle.analysis.simulate import LINE, Truth, simulate
 
 WINNERS = {
     "SafetyPointCircle1-v0": ("fixed", "pid"),
@@ -54,3 +58,78 @@ def test_z_score_is_welchs_t():
     expected, _ = scipy.stats.ttest_ind(a, b, equal_var=False)
     assert z_score(a.mean(), a.std(ddof=1), 10, b.mean(), b.std(ddof=1), 10) == pytest.approx(expected)
     assert z_score(1.0, None, 1, 0.0, 1.0) is None and z_score(1.0, 0.0, 5, 0.0, 0.0) is None
+
+
+def cell(limit, *returns, rule="fixed"):
+    """A cell that returns (value, lo, hi)."""
+    unknown = Estimate(None)
+    return Cell(
+        rule=rule,
+        limit=limit,
+        lambda_=None,
+        seeds=3,
+        return_=Estimate(*returns),
+        return_sd=None,
+        return_iqm=0.0,
+        cost=Estimate(1.0),
+        cost_sd=None,
+        cost_iqm=1.0,
+        violated=False,
+        best=False,
+        violation=Violation(limit, 0.0, 0.0),
+        gap=unknown,
+        gap_normalised=unknown,
+        env_steps=1,
+    )
+
+
+def test_a_looser_limit_that_earns_less_is_told_with_both_intervals():
+    (note,) = looser_but_poorer(
+        [cell(25.0, 22.5, 4.6, 25.9), cell(10.0, 26.1, 20.0, 30.0), cell(40.0, 30.0, 29.0, 31.0)]
+    )
+    assert "fixed returns 22.5 [4.6, 25.9] at limit 25, but 26.1 [20, 30] at the tighter limit 10." in note
+    assert "may be chance" in note
+    (note,) = looser_but_poorer([cell(10.0, 26.1, 20.0, 30.0), cell(25.0, 2.5, 2.0, 3.0)])
+    assert "intervals do not meet" in note
+
+
+def test_returns_that_rise_with_the_limit_need_no_note():
+    assert looser_but_poorer([cell(10.0, 1.0, 0.0, 2.0), cell(25.0, 3.0, 2.0, 4.0)]) == []
+    assert looser_but_poorer([cell(10.0, 3.0, rule="ga"), cell(25.0, 1.0, rule="pid")]) == []
+
+
+def test_many_such_limits_are_counted():
+    cells = [cell(float(limit), 10.0 - limit) for limit in range(MOST_NOTES + 2)]
+    notes = looser_but_poorer(cells)
+    assert len(notes) == MOST_NOTES + 1 and "1 more pair of limits" in notes[-1]
+
+
+def test_such_a_note_is_among_the_findings():
+    runs, metrics = simulate([LINE], np.random.default_rng(0), seeds=3, epochs=40)
+    loose = runs.filter((pl.col("limit") == runs["limit"].max()) & (pl.col("stage") != "sweep"))["run"]
+    poor = pl.when(pl.col("run").is_in(loose.implode())).then(pl.col("return") - 1e6).otherwise(pl.col("return"))
+    (part,) = analyze(runs, metrics.with_columns(poor.alias("return")), Options(replicates=100)).tasks
+    assert sum("A looser limit forbids less" in note for note in part.notes) == 3  # fixed, ga and pid
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([8_000_000], "The runs had 8.0e6 of the published 3.5e7 env steps (23 %)."),
+        ([280_000, 280_000], "The runs had 2.8e5 of the published 3.5e7 env steps (0.8 %)."),
+        ([280_000, 8_000_000], "The runs had 2.8e5 to 8.0e6 of the published 3.5e7 env steps (0.8 to 23 %)."),
+        ([35_000_000, 34_980_000], "The runs had all of the published 3.5e7 env steps."),
+    ],
+)
+def test_steps_stand_beside_the_published_ones(steps, words):
+    assert steps_beside_published(steps) == words
+
+
+def test_one_cell_and_one_seed_are_singular_and_cells_know_their_steps():
+    goal = Truth("SafetyPointGoal1-v0", LINE.cost, LINE.gain, (25.0,))
+    runs, metrics = simulate([goal], np.random.default_rng(0), seeds=1, epochs=40)
+    kept = runs.filter((pl.col("rule") == "ga") | (pl.col("stage") == "sweep"))
+    found = compare_with_published(analyze(kept, metrics, Options(replicates=100)))
+    assert "1 cell has no z-score: one seed, or nothing varies." in found.notes
+    assert any("only 1 seed:" in note for note in found.notes)
+    assert found.cells[0].env_steps == metrics["env_steps"].max() and found.cells[0].published_env_steps == 35_000_000

@@ -1,5 +1,8 @@
 """Every figure draws from a study's findings and shows what they say."""
 
+import dataclasses
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -51,6 +54,22 @@ def test_profile_marks_lambda_star_on_its_limit(bend):
     right = drawn.axes[1]
     marked = {tuple(np.asarray(line.get_xydata())[0]) for line in right.lines if line.get_marker() == "o"}
     assert marked == {(limit.lambda_.value, limit.limit) for limit in bend.limits}
+    assert legend(drawn) == ["limit $d$", "$\\lambda^*$ with its 95 % interval"]
+
+
+def legend(drawn):
+    return [text.get_text() for text in drawn.legends[0].get_texts()]
+
+
+def test_labels_of_limits_in_a_profile_do_not_collide(bend):
+    near = [dataclasses.replace(bend.limits[0], limit=limit) for limit in (10.0, 10.5, 12.0, 15.0, 20.0, 25.0, 40.0)]
+    drawn = figures_sweep.profile(dataclasses.replace(bend, limits=tuple(near)))
+    drawn.draw_without_rendering()
+    labels = [text for text in drawn.axes[1].texts if text.get_text().startswith("$d$")]
+    boxes = [text.get_window_extent() for text in labels]
+    assert not [1 for one, other in itertools.combinations(boxes, 2) if one.overlaps(other)]
+    named = ", ".join(text.get_text().removeprefix("$d$ = ") for text in labels)
+    assert named.split(", ") == ["10", "10.5", "12", "15", "20", "25", "40"]
 
 
 def test_slope_strip_has_a_span_per_regime(bend):
@@ -66,6 +85,7 @@ def test_zoom_projects_every_rule_onto_the_frontier(bend):
     assert len(dotted) == len(first)
     for (top, foot), cell in zip(dotted, first, strict=True):
         assert top - foot == pytest.approx(cell.gap.value)
+    assert {"$\\pm$ 1 SD over seeds", "gap to the frontier"} <= set(legend(drawn))
 
 
 def test_training_shows_every_rule_and_the_limit(curves, frames):

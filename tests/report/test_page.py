@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 from report.made import store
 
 from saddle import cli
@@ -55,12 +55,12 @@ def opened(browser, report):
     """Opens the report; at the end nothing must have gone wrong, and nothing been asked of a network."""
     troubles, requests, pages = [], [], []
 
-    def open_page(width=1200, height=900, **context):
+    def open_page(width=1200, height=900, fragment="", **context):
         page = browser.new_page(viewport={"width": width, "height": height}, **context)
         page.on("console", lambda message: troubles.append(message.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
-        page.goto(report.as_uri())
+        page.goto(report.as_uri() + fragment)
         pages.append(page)
         return page
 
@@ -68,7 +68,7 @@ def opened(browser, report):
     for page in pages:
         page.close()
     assert not troubles
-    assert set(requests) <= {report.as_uri(), "data:,"}
+    assert {request.partition("#")[0] for request in requests} <= {report.as_uri(), "data:,"}
 
 
 def analyzed(study, capsys, limits):
@@ -122,6 +122,49 @@ def test_typed_limits_snap_to_those_in_the_file_and_say_so(opened):
     number.press("Enter")
     assert number.input_value() == "17.3"
     assert "--limit 17.4" in page.locator("#snap").inner_text()
+
+
+def test_the_headline_carries_its_intervals(opened, study, capsys):
+    page = opened()
+    limit = float(page.locator("#limit-number").input_value())
+    (finding,) = analyzed(study, capsys, [limit])["tasks"][0]["limits"]
+    sentence = page.locator("#sentence").inner_text()
+    fixed = next(margin for margin in finding["margins"] if margin["rule"] == "fixed")
+    found = re.findall(r"([\d.]+)(?: %)? \[([\d.…]+)(?: %)?, ([\d.…]+)(?: %)?\]", sentence)
+    for estimate in (finding["lambda"], finding["return"], fixed["training_limit"]):
+        ends = [estimate[part] for part in ("value", "lo", "hi")]
+        assert tuple("…" if end is None else f"{float(f'{end:.3g}'):g}" for end in ends) in found
+    assert len(found) == 4  # and the share of seeds that violate
+
+
+def test_it_opens_on_the_first_task_at_a_limit_trained_at(opened):
+    page = opened()
+    first = page_data(page)["tasks"][0]
+    assert page.locator("#task option:checked").inner_text() == first["task"] == "Bend-v0"
+    assert float(page.locator("#limit-number").input_value()) == first["comparison"][0]["limit"]
+    assert "trained at" in page.locator("#chips button[aria-pressed='true']").inner_text()
+
+
+def test_the_address_names_task_and_limit_and_opens_there(opened):
+    page = opened()
+    page.locator("#task").select_option(label=ODD)
+    page.locator("#limit-number").fill("25")
+    page.locator("#limit-number").press("Enter")
+    page.wait_for_url(re.compile("limit=25$"))
+    other = opened(fragment=page.evaluate("location.hash"))
+    assert other.locator("#task option:checked").inner_text() == ODD
+    assert other.locator("#limit-number").input_value() == "25"
+    other.evaluate("location.hash = '#task=Bend-v0&limit=17.4'")
+    expect(other.locator("#limit-number")).to_have_value("17.3")
+    assert other.locator("#task option:checked").inner_text() == "Bend-v0"
+    assert "--limit 17.4" in other.locator("#snap").inner_text()
+
+
+@pytest.mark.parametrize("fragment", ["#task=nothing&limit=3", "#limit", "#task=Bend-v0&limit=x", "#%"])
+def test_an_address_that_names_nothing_opens_as_without(opened, fragment):
+    usual, page = opened(), opened(fragment=fragment)
+    for name in ("#task", "#limit-number"):
+        assert page.locator(name).input_value() == usual.locator(name).input_value()
 
 
 def test_the_keyboard_reaches_and_moves_everything(opened):

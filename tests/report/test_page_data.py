@@ -13,13 +13,17 @@ from hypothesis.extra import numpy as hnp
 from report.made import store
 
 from saddle import cli
-from saddle.analysis.simulate import BEND, simulate
+from saddle.analysis import Options
+from saddle.analysis.simulate import BEND, Truth, simulate
 from saddle.report.page.curves import LEVELS, POINTS, binned, pack
+from saddle.report.page.data import in_order, study_data
 from saddle.report.page.ladder import ladder
 from saddle.report.page.reproduce import reproduce, to_toml
 from saddle.study.plan import to_dict
 from saddle.study.presets import PRESETS, load
+from saddle.study.store import open_study
 from saddle.study.toml import plan_from
+from saddle.words import scientific
 
 finite = st.floats(-1e6, 1e6, width=32)
 
@@ -96,6 +100,32 @@ def test_a_preset_is_reproduced_by_name_anything_else_by_its_plan():
     assert tomllib.loads(other["file"])["steps"] == 7_000_000
     assert "--sweep SWEEP" in reproduce({"plan": to_dict(load("limits"))})["command"]
     assert reproduce({"plan": {"imported": "omnisafe"}})["command"] is None
+
+
+@pytest.mark.parametrize(
+    ("plan", "order"),
+    [
+        ({"tasks": ["c", "a", "b"]}, ["c", "a", "b"]),
+        ({"merged": [{"tasks": ["b"]}, {"merged": [{"tasks": ["c"]}, {"tasks": ["a"]}]}]}, ["b", "c", "a"]),
+        ({"tasks": ["c"]}, ["c", "a", "b"]),
+        ({"imported": "omnisafe"}, ["a", "b", "c"]),
+    ],
+)
+def test_tasks_come_in_the_order_of_the_plan(plan, order):
+    assert in_order(["a", "b", "c"], plan) == order
+
+
+def test_shorter_training_than_published_is_told(tmp_path):
+    goal = Truth("SafetyPointGoal1-v0", BEND.cost, BEND.gain, (10.0, 25.0))
+    runs, metrics = simulate([goal], np.random.default_rng(0), seeds=2, epochs=4)
+    (part,) = study_data(open_study(store(tmp_path / "s", runs, metrics)), Options(replicates=100))["tasks"]
+    assert part["published_comparison"] == [10, 25]
+    steps = metrics["env_steps"].max()
+    assert any("of the published 3.5e7 env steps" in note and scientific(steps) in note for note in part["notes"])
+    full = metrics.with_columns(env_steps=pl.lit(35_000_000, pl.Int64))
+    runs = runs.with_columns(steps=pl.lit(35_000_000, pl.Int64))
+    (part,) = study_data(open_study(store(tmp_path / "full", runs, full)), Options(replicates=100))["tasks"]
+    assert not any("published" in note for note in part["notes"])
 
 
 def refused(capsys, *words):

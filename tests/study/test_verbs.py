@@ -132,6 +132,8 @@ def test_status_of_a_study_in_all_its_states(tmp_path, capsys, monkeypatch):
     study, _ = work(small(), tmp_path / "s", stop=After(20))  # first unit through, second stopped
     now = status.status(study)
     assert [unit.state for unit in now.units] == ["done", "stopped", "waits"]
+    assert now.runs == {"done": 3, "failed": 5, "planned": 4, "stopped": 2}
+    assert "2 stopped" in status.headline(now) and "running" not in status.headline(now)
     assert now.units[1].epoch == 4 and now.units[1].left is not None and now.left is not None
     assert {failure.reason for failure in now.failures} == {"epoch 2: the loss is not finite"}
     file = study.path / "units" / f"{now.units[1].unit}.json"
@@ -141,7 +143,7 @@ def test_status_of_a_study_in_all_its_states(tmp_path, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "12/12" in out and "4/12" in out and "the loss is not finite" in out
     assert main(["study", "status", str(study.path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"] == {"done": 3, "failed": 5, "planned": 4, "running": 2}
+    assert json.loads(capsys.readouterr().out)["runs"] == {"done": 3, "failed": 5, "interrupted": 2, "planned": 4}
 
 
 def test_watch_ends_when_the_study_does(tmp_path, capsys):

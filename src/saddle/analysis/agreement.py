@@ -8,7 +8,8 @@ from typing import Any
 
 from saddle.analysis.compare import mark
 from saddle.analysis.findings import Cell, Findings
-from saddle.analysis.published import SEEDS, table
+from saddle.analysis.published import SEEDS, STEPS, steps_beside_published, table
+from saddle.words import counted
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class Agreement:
     mark: str
     """'best', 'violated' or ''."""
     published_mark: str
+    env_steps: int
+    """That each of our runs had, the fewest of them."""
+    published_env_steps: int
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ def _cell(task: str, algorithm: str, ours: Cell, theirs: dict[str, Any]) -> Agre
         cost_z,
         _word(ours.best, ours.violated),
         _word(theirs["best"], theirs["violated"]),
+        ours.env_steps,
+        STEPS,
     )
 
 
@@ -104,11 +110,12 @@ def _word(best: bool, violated: bool) -> str:
 
 def _notes(published: int, shared: int, cells: list[Agreement]) -> list[str]:
     if not shared:
-        return ["The study has no cell of the published table: no task, limit and rule in common."]
+        return ["The study and the published table have no cell in common: no task, limit and rule is in both."]
     notes = [f"{shared} of the {published} published cells are in this study."] if shared < published else []
+    notes.append(steps_beside_published([cell.env_steps for cell in cells]))
     blind = sum(cell.return_z is None or cell.cost_z is None for cell in cells)
     if blind:
-        notes.append(f"{blind} cells have one seed, or nothing varies in them: they have no z-score.")
+        notes.append(f"{counted(blind, 'cell has', 'cells have')} no z-score: one seed, or nothing varies.")
     scores = [z for cell in cells for z in (cell.return_z, cell.cost_z) if z is not None]
     if scores:
         near = sum(abs(z) < 2 for z in scores)
@@ -117,5 +124,5 @@ def _notes(published: int, shared: int, cells: list[Agreement]) -> list[str]:
         )
     few = min(cell.seeds for cell in cells)
     if few < 5:
-        notes.append(f"Some cells have only {few} seeds: their z-scores overstate how sure a difference is.")
+        notes.append(f"Some cells have only {counted(few, 'seed')}: their z-scores overstate how sure a difference is.")
     return notes

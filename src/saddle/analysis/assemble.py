@@ -7,7 +7,7 @@ import polars as pl
 
 from saddle.analysis import findings as f
 from saddle.analysis import geometry as geo
-from saddle.analysis.compare import gap, mark, pairs
+from saddle.analysis.compare import gap, looser_but_poorer, mark, pairs
 from saddle.analysis.frontier import trace
 from saddle.analysis.limits import NO_ESTIMATE, at_limit, difference, without_profile
 from saddle.analysis.margin import rule_margin, spread
@@ -16,6 +16,7 @@ from saddle.analysis.profile import Sweep
 from saddle.analysis.published import comparison_limits
 from saddle.analysis.smooth import LEAST_NEIGHBOURS
 from saddle.analysis.summary import final_values, statistics, violation
+from saddle.words import counted
 
 IS_SWEEP = (
     (pl.col("rule") == "fixed")
@@ -66,7 +67,8 @@ def _sweep_notes(costs: np.ndarray) -> list[str]:
         notes.append("Every lambda has one seed: there are no intervals, no regimes and no margin.")
     elif seeds.min() == 1:
         alone = int((seeds == 1).sum())
-        notes.append(f"{alone} lambdas have one seed: they add no scatter, so bands near them are too narrow.")
+        have = counted(alone, "lambda has", "lambdas have")
+        notes.append(f"{have} one seed: no scatter is known there, so bands nearby are too narrow.")
     elif seeds.min() != seeds.max():
         notes.append(f"Lambdas have between {seeds.min()} and {seeds.max()} seeds.")
     if 1 < seeds.max() < 5:
@@ -88,6 +90,8 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
     if shape and slope is None:
         notes.append("The frontier spans no cost or no return: there is no slope, and no regime to recommend from.")
     frontier = geo.frontier(shape) if shape else None
+    comparison = _cells(compared, shape, options)
+    notes += looser_but_poorer(comparison)
     if sweep and shape:
         scatter = spread(sweep, shape.shape, options)
         found = [at_limit(shape, scatter, regimes, limit) for limit in limits]
@@ -104,7 +108,7 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
         recommended=geo.recommend(shape, regimes, task) if shape else (),
         published_limits=geo.published_limits(shape, regimes, task),
         limits=tuple(_with_rules(finding, compared, options) for finding in found),
-        comparison=_cells(compared, shape, options),
+        comparison=comparison,
         pairs=_pairs(compared, options),
         scatter=_scatter(finals),
         notes=tuple(notes),
@@ -128,7 +132,7 @@ def _groups(finals: pl.DataFrame, limits: list[float], options: Options) -> tupl
 
 
 def _rules(compared: pl.DataFrame) -> list[tuple[str, float, pl.DataFrame]]:
-    """(rule, limit, rows), the study's three rules first."""
+    """(rule, limit, rows), the published three rules first."""
     order = {"fixed": 0, "ga": 1, "pid": 2}
     parts = [
         (str(rule), float(limit), rows)
@@ -168,6 +172,7 @@ def _cells(compared: pl.DataFrame, shape: geo.Geometry | None, options: Options)
                 violation=violation(costs, limit),
                 gap=away,
                 gap_normalised=share,
+                env_steps=int(rows["env_steps"].to_numpy().min()),
                 **vars(statistics(returns, costs, options.level)),
             )
         )

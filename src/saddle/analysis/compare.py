@@ -8,14 +8,18 @@ import polars as pl
 from scipy.special import ndtri
 
 from saddle.analysis.bootstrap import draw_counts, interval, replicate_means
-from saddle.analysis.findings import Estimate, Pair
+from saddle.analysis.findings import Cell, Estimate, Pair
 from saddle.analysis.frontier import Trace, return_at, returns_at
 from saddle.analysis.options import Options
 from saddle.analysis.summary import estimate
+from saddle.analysis.text import text
+from saddle.words import counted
+
+MOST_NOTES = 3  # about limits that earn less than tighter ones, per task
 
 
 def mark(cells: pl.DataFrame) -> pl.DataFrame:
-    """Add the study's marks to cells with task, limit, return_mean and cost_mean.
+    """Add the published study's marks to cells with task, limit, return_mean and cost_mean.
 
     `violated`: the mean cost is above the limit. `best`: the highest mean return of those that are not, per task and
     limit (and algorithm, where there is such a column); nobody is best where all violate.
@@ -47,6 +51,29 @@ def pairs(limit: float, rules: Sequence[tuple[str, np.ndarray, np.ndarray]], lev
         Pair(limit, a, b, improvement(returns_a, returns_b, level), improvement(-costs_a, -costs_b, level))
         for (a, returns_a, costs_a), (b, returns_b, costs_b) in itertools.combinations(rules, 2)
     ]
+
+
+def looser_but_poorer(cells: Sequence[Cell]) -> list[str]:
+    """What to say where a rule earns less at a looser limit than at the next tighter one that it was trained at."""
+    found = []
+    for rule in dict.fromkeys(cell.rule for cell in cells):
+        own = sorted((cell for cell in cells if cell.rule == rule), key=lambda cell: cell.limit)
+        for tight, loose in itertools.pairwise(own):
+            if (loose.return_.value or 0.0) < (tight.return_.value or 0.0):
+                found.append(_poorer(tight, loose))
+    more = [f"The same holds of {counted(len(found) - MOST_NOTES, 'more pair')} of limits."]
+    return found[:MOST_NOTES] + (more if len(found) > MOST_NOTES else [])
+
+
+def _poorer(tight: Cell, loose: Cell) -> str:
+    less = f"{loose.rule} returns {text(loose.return_)} at limit {loose.limit:g}"
+    more = f"{text(tight.return_)} at the tighter limit {tight.limit:g}"
+    high, low = loose.return_.hi, tight.return_.lo
+    if high is not None and low is not None and high < low:
+        why = "the intervals do not meet, so this is how training went, not what the limit allows"
+    else:
+        why = "the seeds here do not tell the two apart, so this may be chance"
+    return f"{less}, but {more}. A looser limit forbids less; {why}."
 
 
 def gap(returns: np.ndarray, costs: np.ndarray, frontier: Trace, replicates: list[Trace], options: Options) -> Estimate:

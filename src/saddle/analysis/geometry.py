@@ -156,7 +156,7 @@ def _regime(geo: Geometry, arc: rest.Arc, segment: rest.Segment) -> f.Regime:
     words = {
         "restrictive": "more than the frontier's average: tightening a limit here is dear",
         "unrestrictive": "less than the frontier's average: tightening a limit here is cheap",
-        "even": "not told apart from the frontier's average",
+        "even": "neither clearly more nor clearly less than the frontier's average",
     }
     reason = f"between cost {low:.3g} and {high:.3g} a unit of cost buys {buys}, {words[segment.kind]}"
     slope = estimate(segment.slope, segment.lo, segment.hi)
@@ -180,17 +180,17 @@ def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str) -> tuple[
         limit = rest.round_limit(middle, regime.cost_from, regime.cost_to)
         same = [other for other in published if regime.cost_from <= other <= regime.cost_to]
         if not published:
-            relation = "the study has no list for this task"
+            relation = "no recommendation is published for this task"
         elif same:
-            relation = f"the study lists {_join(same)} in this regime"
+            relation = f"published recommendations in this regime: {_join(same)}"
         else:
-            relation = f"the study lists {_join(published)}, none of them in this regime"
+            relation = f"the published recommendations, {_join(published)}, lie elsewhere"
         found.append(f.Recommendation(limit, regime.kind, regime.reason, relation))
     return tuple(found)
 
 
 def published_limits(geo: Geometry | None, regimes: tuple[f.Regime, ...], task: str) -> tuple[f.PublishedLimit, ...]:
-    """Where the study's recommended limits lie on this frontier."""
+    """Where the published recommended limits lie on this frontier."""
     found = []
     for limit in recommended_limits().get(task, ()):
         kind = kind_at(regimes, limit)

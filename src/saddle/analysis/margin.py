@@ -16,6 +16,7 @@ from saddle.analysis.options import Options
 from saddle.analysis.profile import Fits, Sweep, first_crossings, from_axis, seed_counts, to_axis, value_at
 from saddle.analysis.smooth import neighbour_share, smooth, tricube_weights
 from saddle.analysis.summary import estimate
+from saddle.words import counted
 
 
 class Spread(NamedTuple):
@@ -104,7 +105,7 @@ def rule_margin(costs: np.ndarray, limit: float, options: Options) -> tuple[Esti
     """
     n = len(costs)
     if n < 3:
-        return Estimate(None), f"{n} seeds do not show how seeds scatter; it takes at least 3"
+        return Estimate(None), f"{counted(n, 'seed does', 'seeds do')} not show how seeds scatter; it takes at least 3"
     excess, sd = costs - limit, costs.std(ddof=1)
     z = ndtri(options.satisfied_share)
     tails = np.array([(1 - options.level) / 2, (1 + options.level) / 2])

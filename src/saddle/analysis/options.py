@@ -11,7 +11,7 @@ class Options:
     """Settings of an analysis, checked on construction."""
 
     limits: tuple[float, ...] = ()
-    """Cost limits to look at; none: those of the runs, and the study's for the tasks it has."""
+    """Cost limits to look at; none: those of the runs, and the published ones for the tasks that have some."""
     final_share: float = 0.05
     """Share of training, from its end, over which a run's return and cost are averaged."""
     scale: Literal["log", "linear"] = "log"

@@ -1,11 +1,15 @@
 """The published figures, as shipped in `data/`."""
 
 import functools
+from collections.abc import Sequence
 from importlib import resources
 
 import polars as pl
 
+from saddle.words import scientific
+
 SEEDS = 10  # behind every cell of the published table
+STEPS = 35_000_000  # env steps of every published run
 
 
 @functools.cache
@@ -16,14 +20,31 @@ def table() -> pl.DataFrame:
 
 @functools.cache
 def recommended_limits() -> dict[str, tuple[float, ...]]:
-    """The cost limits that the study recommends, per task."""
+    """The cost limits that the published study recommends, per task."""
     rows = _read("recommended_limits.csv").iter_rows()
     return {task: tuple(float(limit) for limit in str(limits).split(";")) for task, limits in rows}
 
 
 def comparison_limits(task: str) -> tuple[float, ...]:
-    """The cost limits at which the study compares rules on this task; none for a task that it does not have."""
+    """The cost limits at which the published study compares rules on this task; none where it does not have it."""
     return tuple(table().filter(pl.col("task") == task)["limit"].unique().sort())
+
+
+def steps_beside_published(steps: Sequence[int]) -> str:
+    """How many of the published env steps runs of these lengths had, as a sentence."""
+    fewest, most = min(steps), max(steps)
+    if abs(fewest - STEPS) < 0.01 * STEPS and abs(most - STEPS) < 0.01 * STEPS:
+        return f"The runs had all of the published {scientific(STEPS)} env steps."
+    counts = dict.fromkeys(scientific(count) for count in (fewest, most))
+    shares = dict.fromkeys(_percent(count / STEPS) for count in (fewest, most))
+    had, share = (" to ".join(parts) for parts in (counts, shares))
+    return f"The runs had {had} of the published {scientific(STEPS)} env steps ({share} %)."
+
+
+def _percent(share: float) -> str:
+    """Whole percents; one digit below 1 %."""
+    percent = 100 * share
+    return f"{percent:.0f}" if percent >= 1 else f"{percent:.1g}"
 
 
 def _read(name: str) -> pl.DataFrame:

@@ -3,11 +3,14 @@
 from functools import partial
 
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from saddle.analysis.agreement import Agreement, Comparison
 from saddle.analysis.findings import Cell, Estimate, Findings, LimitFinding, TaskFindings
+from saddle.analysis.text import text
 from saddle.console import console
+from saddle.tables import Column, Content, print_table
+from saddle.words import counted
 
 
 def show(findings: Findings) -> None:
@@ -15,7 +18,7 @@ def show(findings: Findings) -> None:
     out = console()
     say = partial(out.print, soft_wrap=not out.is_terminal)  # a sentence stays on one line of a file
     runs = findings.runs
-    say(f"{runs.used} of {runs.total} runs count.")
+    say(f"{runs.used} of {counted(runs.total, 'run counts', 'runs count')}.")
     for note in findings.notes:
         say(f"[yellow]note[/] {escape(note)}")
     for part in findings.tasks:
@@ -25,41 +28,20 @@ def show(findings: Findings) -> None:
         for line in _sweep_lines(part):
             say(escape(line))
         if part.limits:
-            out.print(_limits(part))
+            print_table(out, *_limits(part))
             for finding in part.limits:
                 say(f"  {finding.limit:g}: {escape(finding.reason)}")
         if part.comparison:
-            out.print(_cells(part.comparison))
+            print_table(out, *_cells(part.comparison))
 
 
 def show_agreement(comparison: Comparison) -> None:
     """Print our table beside the published one."""
     out = console()
     if comparison.cells:
-        table = _plain_table("task", "limit", "rule", "return", "published", "z", "cost", "published", "z", "mark", "")
-        for cell in comparison.cells:
-            table.add_row(*_agreement_row(cell))
-        out.print(table)
+        print_table(out, AGREEMENT_COLUMNS, [_agreement_row(cell) for cell in comparison.cells])
     for note in comparison.notes:
-        out.print(f"[yellow]note[/] {escape(note)}")
-
-
-def text(found: Estimate) -> str:
-    """'value [lo, hi]'; an end that is not known, or lies beyond the sweep, is '…'. Of bounds alone, 'at most hi'."""
-    if found.value is None:
-        known = [
-            f"{word} {plain(end)}" for word, end in (("at least", found.lo), ("at most", found.hi)) if end is not None
-        ]
-        return known[0] if len(known) == 1 else "-"
-    if found.lo is None and found.hi is None:
-        return plain(found.value)
-    lo, hi = ("…" if end is None else plain(end) for end in (found.lo, found.hi))
-    return f"{plain(found.value)} [{lo}, {hi}]"
-
-
-def plain(value: float) -> str:
-    """Three digits, or all of them before the point."""
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+        out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=not out.is_terminal)
 
 
 def _sweep_lines(part: TaskFindings) -> list[str]:
@@ -67,9 +49,9 @@ def _sweep_lines(part: TaskFindings) -> list[str]:
     if part.profile and part.frontier:
         first, last = part.groups[0], part.groups[-1]
         seeds = {group.seeds for group in part.groups}
-        many = f"{min(seeds)}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)}"
+        many = counted(min(seeds), "seed") if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)} seeds"
         lines.append(
-            f"sweep: {len(part.groups)} lambdas from {first.lambda_:.3g} to {last.lambda_:.3g}, {many} seeds; "
+            f"sweep: {counted(len(part.groups), 'lambda')} from {first.lambda_:.3g} to {last.lambda_:.3g}, {many}; "
             f"hypervolume {text(part.frontier.hypervolume)}"
         )
         for rise in part.profile.rises:
@@ -82,10 +64,18 @@ def _sweep_lines(part: TaskFindings) -> list[str]:
     return lines
 
 
-def _limits(part: TaskFindings) -> Table:
-    table = _plain_table("limit", "lambda*", "return there", "regime", "seeds violating", "train at, for the share")
+def _limits(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
+    columns = [
+        Column("limit", identifies=True, right=True),
+        Column("lambda*"),
+        Column("return there"),
+        Column("regime"),
+        Column("seeds violating"),
+        Column(f"train at ({_wanted(part)} of seeds stay within)"),
+    ]
+    rows: list[list[Content]] = []
     for finding in part.limits:
-        table.add_row(
+        row = (
             f"{finding.limit:g}",
             text(finding.lambda_),
             text(finding.return_),
@@ -93,27 +83,68 @@ def _limits(part: TaskFindings) -> Table:
             _share(finding.violation_share),
             _margins(finding),
         )
-    return table
+        rows.append([*row])
+    return columns, rows
+
+
+def _wanted(part: TaskFindings) -> str:
+    """The share of seeds that a training limit is to keep within the limit."""
+    shares = {f"{margin.wanted_share:.0%}" for finding in part.limits for margin in finding.margins}
+    return shares.pop() if len(shares) == 1 else "the wanted share"
 
 
 def _margins(finding: LimitFinding) -> str:
     return "; ".join(f"{margin.rule} {text(margin.training_limit)}" for margin in finding.margins)
 
 
-def _cells(cells: tuple[Cell, ...]) -> Table:
-    table = _plain_table("limit", "rule", "seeds", "return", "cost", "violating", "gap to frontier", "")
+CELL_COLUMNS = (
+    Column("limit", identifies=True, right=True),
+    Column("rule", identifies=True),
+    Column("seeds", right=True),
+    Column("return"),
+    Column("cost"),
+    Column("violating", right=True),
+    Column("gap to frontier"),
+    Column(""),
+)
+
+
+def _cells(cells: tuple[Cell, ...]) -> tuple[tuple[Column, ...], list[list[Content]]]:
+    rows: list[list[Content]] = []
     for cell in cells:
-        table.add_row(
+        row = (
             f"{cell.limit:g}",
-            escape(cell.rule),
+            cell.rule,
             str(cell.seeds),
             text(cell.return_),
             text(cell.cost),
             f"{cell.violation.share:.0%}",
             text(cell.gap),
-            "[green]best[/]" if cell.best else "[red]violated[/]" if cell.violated else "",
+            _mark(cell),
         )
-    return table
+        rows.append([*row])
+    return CELL_COLUMNS, rows
+
+
+def _mark(cell: Cell) -> Text:
+    if cell.best:
+        return Text("best", style="green")
+    return Text("violated", style="red") if cell.violated else Text()
+
+
+AGREEMENT_COLUMNS = (
+    Column("task", identifies=True),
+    Column("limit", identifies=True, right=True),
+    Column("rule", identifies=True),
+    Column("return", right=True),
+    Column("published return", right=True),
+    Column("z", right=True),
+    Column("cost", right=True),
+    Column("published cost", right=True),
+    Column("z", right=True),
+    Column("mark"),
+    Column(""),
+)
 
 
 def _agreement_row(cell: Agreement) -> list[str]:
@@ -140,10 +171,3 @@ def _share(found: Estimate) -> str:
     if found.value is None or found.lo is None or found.hi is None:
         return "-"
     return f"{found.value:.0%} [{found.lo:.0%}, {found.hi:.0%}]"
-
-
-def _plain_table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, no_wrap=True)
-    return table

@@ -11,6 +11,7 @@ from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
 from saddle.analysis.settings import name_settings
 from saddle.errors import SaddleError
+from saddle.words import counted
 
 RUN_COLUMNS = ("run", "stage", "task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "status")
 
@@ -80,23 +81,27 @@ def _need(columns: list[str], wanted: tuple[str, ...], table: str) -> None:
 def _notes(good: pl.DataFrame, counts: RunCounts) -> list[str]:
     notes = []
     if counts.failed:
-        notes.append(f"{counts.failed} of {counts.total} runs failed; they are left out.")
+        notes.append(f"{counts.failed} of {counted(counts.total, 'run')} failed; what failed is left out.")
     if counts.unfinished:
-        notes.append(f"{counts.unfinished} of {counts.total} runs are not finished; they are left out.")
-    if counts.without_values:
         notes.append(
-            f"{counts.without_values} runs have no finite return or cost at the end of training; they are left out. "
-            "If they diverged, what is left looks better than it was."
+            f"{counts.unfinished} of {counted(counts.total, 'run')} not finished; what is not finished is left out."
+        )
+    if counts.without_values:
+        have = counted(counts.without_values, "run has", "runs have")
+        notes.append(
+            f"{have} no finite return or cost at the end of training, and no place in what follows. "
+            "If training diverged there, the rest looks better than it was."
         )
     gaps = good.filter(pl.col("found") != pl.col("window"))
     if gaps.height:
         notes.append(
-            f"{gaps.height} runs lack epochs, or have some twice, at the end of training; their values are means over "
-            "the rows that are there."
+            f"{counted(gaps.height, 'run lacks', 'runs lack')} epochs at the end of training, or some are there twice; "
+            "values are means over the rows that are there."
         )
     short = good.filter(pl.col("env_steps") < 0.99 * pl.col("steps"))
     if short.height:
-        notes.append(f"{short.height} runs end before their planned number of env steps; they count as they are.")
+        end = counted(short.height, "run ends before its", "runs end before their")
+        notes.append(f"{end} planned number of env steps; what is there counts.")
     if not good.height:
         notes.append("No run has final values, so nothing can be concluded.")
     return notes

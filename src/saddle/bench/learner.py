@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-from rich.table import Table
 
 from saddle.bench.scan import peak
 from saddle.config import PPO, Fixed, Member, to_dict
 from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.population import Population
+from saddle.tables import Column, print_table
+from saddle.words import counted
 
 
 @dataclass(frozen=True)
@@ -123,12 +124,9 @@ def median_seconds(program: Callable[[Any], Any], state: Any, repeats: int) -> f
 
 
 def _print(result: Result) -> None:
-    table = Table(title=f"{result.members} x {result.task} on {result.device}", title_justify="left")
-    table.add_column("what")
-    table.add_column("measured", justify="right")
     memory = "-" if result.peak_bytes is None else f"{result.peak_bytes / 2**30:.2f} GiB"
-    settings = f"{result.passes} passes, {result.precision}, RSI {'on' if result.rsi else 'off'}"
-    for name, value in (
+    settings = f"{counted(result.passes, 'pass', 'passes')}, {result.precision}, RSI {'on' if result.rsi else 'off'}"
+    rows = (
         ("settings", settings),
         ("end to end", f"{result.steps_per_second:,.0f} env steps/s"),
         ("rollouts alone", f"{result.rollout_steps_per_second:,.0f} env steps/s"),
@@ -136,6 +134,6 @@ def _print(result: Result) -> None:
         ("update's matrix products", f"{result.flop_per_epoch / result.update_s / 1e12:.3g} TFLOP/s"),
         ("compilation and first epoch", f"{result.compile_s:.1f} s"),
         ("memory", memory),
-    ):
-        table.add_row(name, value)
-    console().print(table)
+    )
+    columns = (Column("what", identifies=True), Column("measured"))
+    print_table(console(), columns, rows, title=f"{result.members} x {result.task} on {result.device}")

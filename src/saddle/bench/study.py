@@ -18,6 +18,7 @@ import numpy as np
 from saddle import tasks
 from saddle.bench.learner import constraints, flop, median_seconds
 from saddle.config import PPO, Member, Precision, to_dict
+from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.study import plan as plans
 from saddle.study import presets
@@ -28,6 +29,8 @@ from saddle.study.program import PopulationProgram
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
 from saddle.study.unit import Messages
+from saddle.tables import Column, print_table
+from saddle.words import counted
 
 ROLLOUTS = 2  # timed alone, after one that compiles
 
@@ -103,7 +106,8 @@ def run(
         print(json.dumps({"ppo": to_dict(ppo), "results": found, "study_hours": hours}, indent=2))
     else:
         for precision, value in hours.items():
-            print(f"the whole study, {sum(_study_steps().values()):.3g} env steps, in {precision}: {value:.1f} hours")
+            steps = sum(_study_steps().values())
+            print(f"the whole published study, {steps:.3g} env steps, in {precision}: {value:.1f} hours")
 
 
 def measure(name: str, members: int, epochs: int, ppo: PPO, folder: Path) -> Result:
@@ -208,10 +212,12 @@ def _say(result: Result, as_json: bool, first: bool) -> None:
         print(json.dumps(dataclasses.asdict(result)), file=sys.stderr, flush=True)
         return
     if first:
-        print(f"{result.members} runs, {result.passes} passes, {result.device}, {result.cores} cores")
-        titles = ("env steps/s", "epoch s", "rollout", "update", "waiting", "TFLOP/s", "compile s")
-        print(f"{'task':30}{'precision':>10}" + "".join(f"{title:>13}" for title in titles))
+        runs, passes = counted(result.members, "run"), counted(result.passes, "pass", "passes")
+        print(f"{runs}, {passes}, {result.device}, {counted(result.cores, 'core')}")
+    titles = ("env steps/s", "epoch s", "rollout", "update", "waiting", "TFLOP/s", "compile s")
+    columns = [Column("task", identifies=True, least=28), Column("precision", identifies=True)]
+    columns += [Column(title, right=True, least=11) for title in titles]
     shares = (result.rollout_share, result.update_share, result.waiting_share)
-    cells = (f"{result.steps_per_second:,.0f}", f"{result.epoch_s:.2f}", *(f"{share:.1%}" for share in shares))
-    cells += (f"{result.update_flops / 1e12:.3g}", f"{result.first_epoch_s:.1f}")
-    print(f"{result.task:30}{result.precision:>10}" + "".join(f"{cell:>13}" for cell in cells), flush=True)
+    cells = [result.task, result.precision, f"{result.steps_per_second:,.0f}", f"{result.epoch_s:.2f}"]
+    cells += [*(f"{share:.1%}" for share in shares), f"{result.update_flops / 1e12:.3g}", f"{result.first_epoch_s:.1f}"]
+    print_table(console(), columns, [cells], heading=first)

@@ -13,7 +13,9 @@ import jax
 from saddle import policies
 from saddle.bench import engine as yardstick
 from saddle.bench import scan
+from saddle.console import console
 from saddle.errors import SaddleError
+from saddle.tables import Column, print_table
 from saddle.tasks import Task, make, names
 from saddle.tasks.velocity import engines
 
@@ -141,12 +143,18 @@ def _title(settings: dict[str, Any]) -> str:
 
 
 def _say_result(result: Any, before: Any) -> None:
-    """One line; a heading first where the columns change."""
-    columns = {title: column for title, column in _COLUMNS.items() if hasattr(result, column[0])}
-    if type(before) is not type(result):
-        _say(f"\n{'task':30}" + "".join(f"{title:>16}" for title in columns))
-    cells = [(getattr(result, field), form) for field, form in columns.values()]
-    _say(f"{result.task:30}" + "".join(f"{'-' if value is None else form.format(value):>16}" for value, form in cells))
+    """One row; a heading first where the columns change."""
+    shown = {title: column for title, column in _COLUMNS.items() if hasattr(result, column[0])}
+    columns = [Column("task", identifies=True, least=28)]
+    cells = [result.task]
+    for title, (field, form) in shown.items():
+        value = getattr(result, field)
+        columns.append(Column(title, right=True, least=14))
+        cells.append("-" if value is None else form.format(value))
+    first = type(before) is not type(result)
+    if first:
+        _say("")
+    print_table(console(), columns, [cells], heading=first)
 
 
 def _say(line: str) -> None:

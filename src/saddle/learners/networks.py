@@ -196,5 +196,5 @@ def kl(mean_old: Array, log_std_old: Array, mean: Array, log_std: Array) -> Arra
 
 
 def entropy(log_std: Array) -> Array:
-    """Of the policy, averaged over action_dim as the study's learner does."""
+    """Of the policy, averaged over action_dim as the published study's learner does."""
     return jnp.mean(0.5 + 0.5 * jnp.log(2 * jnp.pi) + log_std, axis=-1)

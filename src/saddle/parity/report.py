@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from saddle.parity import regimes
 from saddle.parity.events import Agreement
 from saddle.parity.verdict import PERCENTILES, Line, Report
+from saddle.tables import Column, print_table
 
 _UNITS = {
     "pose": "m, rad",
@@ -31,8 +31,10 @@ _AGREEMENT_HEAD = ("regime", "event", "rows", "agree", "at threshold", "required
 def print_tables(reports: Iterable[Report], console: Console) -> None:
     """For a terminal."""
     for report in reports:
-        console.print(_table(_LINE_HEAD, map(_line_cells, report.lines), _title(report)))
-        console.print(_table(_AGREEMENT_HEAD, map(_agreement_cells, report.agreements)))
+        _print(console, _LINE_HEAD, map(_line_cells, report.lines), _title(report))
+        console.print()
+        _print(console, _AGREEMENT_HEAD, map(_agreement_cells, report.agreements))
+        console.print()
 
 
 def markdown(reports: Iterable[Report]) -> str:
@@ -68,13 +70,15 @@ def _verdict(passed: bool) -> str:
     return "pass" if passed else "FAIL"
 
 
-def _table(head: tuple[str, ...], rows: Iterable[list[str]], title: str | None = None) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold")
+def _print(console: Console, head: tuple[str, ...], rows: Iterable[list[str]], title: str = "") -> None:
+    columns = []
     for name in head:
-        table.add_column(name, justify="right" if name == "rows" or name.endswith(" %") else "left", no_wrap=True)
+        number = name == "rows" or name.endswith(" %")
+        columns.append(Column(name, identifies=name in ("regime", "quantity", "event"), right=number))
+    coloured = []
     for *cells, verdict in rows:
-        table.add_row(*cells, Text(verdict, style="red" if verdict == "FAIL" else "green"))
-    return table
+        coloured.append([*cells, Text(verdict, style="red" if verdict == "FAIL" else "green")])
+    print_table(console, columns, coloured, title)
 
 
 def _grid(head: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:

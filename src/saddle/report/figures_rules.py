@@ -15,9 +15,9 @@ from saddle.report.figures_sweep import array, line
 
 
 def zoom(task: TaskFindings) -> Figure:
-    """One panel per limit: the frontier near it, and every rule's mean with +-1 SD."""
+    """One panel per limit: the frontier near it, every rule's mean with +-1 SD, and its gap to the frontier dotted."""
     limits = sorted({cell.limit for cell in task.comparison})
-    drawn = style.figure(height=1.9 * len(limits) + 0.3)
+    drawn = style.figure(height=1.9 * len(limits) + 0.45)
     looks = style.rule_looks([cell.rule for cell in task.comparison])
     panels = drawn.subplots(len(limits), 1, squeeze=False)[:, 0]
     for axes, limit in zip(panels, limits, strict=True):
@@ -38,6 +38,10 @@ def _legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
     if any(cell.best for cell in task.comparison):
         look: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": style.INK, "linestyle": ""}
         handles["best within $d$"] = Line2D([], [], marker="o", markersize=5, **look)
+    if any(cell.return_sd is not None or cell.cost_sd is not None for cell in task.comparison):
+        handles["$\\pm$ 1 SD over seeds"] = Line2D([], [], marker="+", markersize=8, color=style.MUTED, linestyle="")
+    if any(cell.gap.value is not None for cell in task.comparison):
+        handles["gap to the frontier"] = Line2D([], [], color=style.MUTED, linestyle=":", linewidth=1)
     return handles
 
 

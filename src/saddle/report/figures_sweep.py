@@ -8,11 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from saddle.analysis.findings import Curve, TaskFindings
 from saddle.report import style
+
+LABEL_SHARE = 0.08  # of an axis' height that a limit's label takes
 
 
 def array(values: Sequence[float | None]) -> np.ndarray:
@@ -71,7 +74,7 @@ def line(axes: Axes, task: TaskFindings, colour: str, label: str | None, dashes:
 
 def profile(task: TaskFindings) -> Figure:
     """Return and cost against lambda, limits dashed, lambda* marked on them."""
-    drawn = style.figure()
+    drawn = style.figure(height=2.6)
     left = drawn.subplots()
     right = left.twinx()
     right.spines["right"].set_visible(True)
@@ -88,35 +91,57 @@ def profile(task: TaskFindings) -> Figure:
         axes.set_ylabel(name, color=colour)
         axes.tick_params(axis="y", labelcolor=colour)
         axes.yaxis.set_major_locator(MaxNLocator(5))
-    _mark_limits(right, task)
+    handles = _mark_limits(right, task)
+    if handles:
+        drawn.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.0)
     left.set(xscale="log", xlabel="$\\lambda$", title=style.short(task.task))
     left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     return drawn
 
 
-def _mark_limits(axes: Axes, task: TaskFindings) -> None:
-    """Each limit within the cost axis as a dashed line, with lambda* and its interval on it."""
+def _mark_limits(axes: Axes, task: TaskFindings) -> list[Line2D]:
+    """Each limit within the cost axis as a dashed line, with lambda* and its interval on it. Returns the legend's."""
     top = axes.get_ylim()[1]
-    for finding in task.limits:
-        if finding.limit > top:
-            continue
-        axes.axhline(finding.limit, color=style.MUTED, linestyle="--", linewidth=0.8)
+    within = [finding for finding in task.limits if finding.limit <= top]
+    dashed: dict[str, Any] = {"color": style.MUTED, "linestyle": "--", "linewidth": 0.8}
+    bar: dict[str, Any] = {"color": style.INK, "linewidth": 2.2, "solid_capstyle": "butt"}
+    circle: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": style.INK, "markersize": 4}
+    for finding in within:
+        axes.axhline(finding.limit, **dashed)
+        star = finding.lambda_
+        if star.value is not None:
+            assert task.profile
+            lo = task.profile.lambda_[0] if star.lo is None else star.lo
+            hi = task.profile.lambda_[-1] if star.hi is None else star.hi
+            axes.plot([lo, hi], [finding.limit] * 2, **bar)
+            axes.plot(star.value, finding.limit, linestyle="", **circle)
+    _label_limits(axes, sorted(finding.limit for finding in within))
+    handles = [Line2D([], [], label="limit $d$", **dashed)] if within else []
+    if any(finding.lambda_.value is not None for finding in within):
+        handles.append(Line2D([], [], label="$\\lambda^*$ with its 95 % interval", **circle, **bar))
+    return handles
+
+
+def _label_limits(axes: Axes, limits: Sequence[float]) -> None:
+    """Names of rising limits at the left, above their lines; neighbours too close for two labels share one."""
+    low, high = axes.get_ylim()
+    near = LABEL_SHARE * (high - low)
+    together: list[list[float]] = []
+    for limit in limits:
+        if together and limit - together[-1][-1] < near:
+            together[-1].append(limit)
+        else:
+            together.append([limit])
+    for own in together:
         axes.annotate(
-            f"$d$ = {finding.limit:g}",
-            (0, finding.limit),
+            "$d$ = " + ", ".join(f"{limit:g}" for limit in own),
+            (0, own[-1]),
             (3, 1.5),
             xycoords=("axes fraction", "data"),
             textcoords="offset points",
             fontsize=6.5,
             color=style.MUTED,
         )
-        star = finding.lambda_
-        if star.value is not None:
-            assert task.profile
-            lo = task.profile.lambda_[0] if star.lo is None else star.lo
-            hi = task.profile.lambda_[-1] if star.hi is None else star.hi
-            axes.plot([lo, hi], [finding.limit] * 2, color=style.INK, linewidth=2.2, solid_capstyle="butt")
-            axes.plot(star.value, finding.limit, "o", color="white", markeredgecolor=style.INK, markersize=4)
 
 
 def slope(task: TaskFindings) -> Figure:

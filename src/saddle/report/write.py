@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 from matplotlib.figure import Figure
+from rich.markup import escape
 
 from saddle.analysis import Findings, Options, TaskFindings, analyze
 from saddle.console import console
@@ -27,7 +28,7 @@ def write(study: Path, out: Path, limits: tuple[float, ...], published: bool) ->
     files = write_all(findings, training_curves(runs, metrics), out)
     console().print(f"{len(files)} files in {out}", soft_wrap=True)
     for note in (*findings.notes, *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes)):
-        console().print(f"[yellow]note[/] {note}")
+        console().print(f"[yellow]note[/] {escape(note)}")
 
 
 def write_all(findings: Findings, curves: pl.DataFrame, out: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from saddle.study.plan import HOW_IT_RUNS
 from saddle.study.store import Study, chunks
 from saddle.study.unit import unit_runs
 from saddle.study.writer import create, manifest, write_chunk, write_runs
+from saddle.words import counted
 
 WHAT_A_RUN_IS = ("task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "params")
 FACTS = ("saddle", "versions", "git", "hardware", "precision")  # how the runs of a study were made
@@ -42,7 +43,8 @@ def merge(paths: Sequence[Path], out: Path) -> None:
             _copy(part, folder)
 
     create(out, _manifest(studies), fill)
-    print(f"{sum(part.runs.height for part in parts)} runs in {len(parts)} units: {out}")
+    runs = counted(sum(part.runs.height for part in parts), "run")
+    print(f"{runs} in {counted(len(parts), 'unit')}: {out}")
 
 
 def _at_rest(study: Study) -> None:

@@ -25,11 +25,11 @@ VELOCITY = {
 }
 TASKS = {**NAVIGATION, **VELOCITY}
 
-STUDY_LIMITS: dict[str, tuple[Limit, ...]] = {
+PUBLISHED_LIMITS: dict[str, tuple[Limit, ...]] = {
     **dict.fromkeys(NAVIGATION.values(), ((10.0,), (25.0,))),
     **dict.fromkeys(VELOCITY.values(), ((25.0,), (400.0,))),
 }
-"""Where the study compares rules."""
+"""Where the published study compares rules."""
 
 RECOMMENDED_LIMITS: dict[str, tuple[Limit, ...]] = {
     "SafetyPointCircle1-v0": ((20.0,), (150.0,)),
@@ -41,7 +41,7 @@ RECOMMENDED_LIMITS: dict[str, tuple[Limit, ...]] = {
     "SafetyHalfCheetahVelocity-v1": ((5.0,), (400.0,)),
     "SafetyAntVelocity-v1": ((5.0,), (400.0,)),
 }
-"""What the study recommends: at least one limit in a steep and one in a flat stretch of each frontier."""
+"""What the published study recommends: at least one limit in a steep and one in a flat stretch of each frontier."""
 
 RULES = (GradientAscent(), PID())
 
@@ -50,7 +50,7 @@ QUICKSTART = Plan(
     tasks=(NAVIGATION["circle"],),
     seeds=(0, 1, 2),
     steps=280_000,
-    # Small nets and short epochs: a frontier in minutes instead of days. Not the study's settings.
+    # Small nets and short epochs: a frontier in minutes instead of days. Not the published settings.
     ppo=PPO(
         steps_per_epoch=4_000,
         hidden=(64, 64),
@@ -77,37 +77,37 @@ def _compare(tasks: tuple[str, ...], limits: dict[str, tuple[Limit, ...]]) -> St
 
 
 def _paper(name: str, tasks: tuple[str, ...]) -> Plan:
-    return Plan(name=name, tasks=tasks, stages=(_sweep(), _compare(tasks, STUDY_LIMITS)))
+    return Plan(name=name, tasks=tasks, stages=(_sweep(), _compare(tasks, PUBLISHED_LIMITS)))
 
 
 def _pid_grid() -> Plan:
-    """Gains from the study's to a thousand times those, on a navigation and a velocity task."""
+    """Gains from the published ones to a thousand times those, on a navigation and a velocity task."""
     tasks = (TASKS["circle"], TASKS["hopper"])
     gains = itertools.product((1e-4, 1e-3, 1e-2, 1e-1), (1e-4, 1e-3, 1e-2), (0.0, 1e-2))
     rules = tuple(PID(kp=kp, ki=ki, kd=kd) for kp, ki, kd in gains)
-    stage = Stage("gains", rules=rules, limits={task: STUDY_LIMITS[task] for task in tasks})
+    stage = Stage("gains", rules=rules, limits={task: PUBLISHED_LIMITS[task] for task in tasks})
     return Plan(name="pid-grid", tasks=tasks, seeds=tuple(range(5)), stages=(stage,))
 
 
 _ALL = tuple(TASKS.values())
 PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
     "quickstart": ("Circle1 in small, on a CPU in minutes", lambda: QUICKSTART),
-    "paper": ("the whole study: sweep and comparison on eight tasks", lambda: _paper("paper", _ALL)),
+    "paper": ("the published study: sweep and comparison on eight tasks", lambda: _paper("paper", _ALL)),
     "paper-sweep": (
-        "the study's fixed multipliers alone",
+        "the published sweep of fixed multipliers alone",
         lambda: Plan(name="paper-sweep", tasks=_ALL, stages=(_sweep(),)),
     ),
     "paper-compare": (
-        "the study's comparison alone; needs a sweep (--sweep)",
-        lambda: Plan(name="paper-compare", tasks=_ALL, stages=(_compare(_ALL, STUDY_LIMITS),)),
+        "the published comparison of rules alone; needs a sweep (--sweep)",
+        lambda: Plan(name="paper-compare", tasks=_ALL, stages=(_compare(_ALL, PUBLISHED_LIMITS),)),
     ),
     **{
-        f"paper-{key}": (f"the study on {task}", lambda key=key, task=task: _paper(f"paper-{key}", (task,)))
+        f"paper-{key}": (f"the published study on {task}", lambda key=key, task=task: _paper(f"paper-{key}", (task,)))
         for key, task in TASKS.items()
     },
-    "pid-grid": ("PID gains, which the study left open", _pid_grid),
+    "pid-grid": ("PID gains, which the published study left open", _pid_grid),
     "limits": (
-        "the rules at the recommended limits; needs a sweep (--sweep)",
+        "the rules at the limits that the published study recommends; needs a sweep (--sweep)",
         lambda: Plan(name="limits", tasks=_ALL, stages=(_compare(_ALL, RECOMMENDED_LIMITS),)),
     ),
 }

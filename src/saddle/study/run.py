@@ -19,6 +19,7 @@ from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
 from saddle.study.view import view
+from saddle.words import counted
 
 FINISHED, SOME_FAILED = 0, 1  # exit codes; of a study that stopped, Stopper has them
 
@@ -88,7 +89,9 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"event": "end", **found, "stopped": stop.why if stopped else None}))
     else:
-        print(f"{found['done']} of {found['runs']} runs done, {found['failed']} failed, {found['left']} left")
+        print(
+            f"{found['done']} of {counted(found['runs'], 'run')} done, {found['failed']} failed, {found['left']} left"
+        )
         for line in failure_lines(failures(study)):
             print(line)
     if stopped:

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 
-from rich.table import Table
+from rich.text import Text
 
 from saddle.config import Layout, Precision
 from saddle.console import console
@@ -12,6 +12,8 @@ from saddle.study.plan import Plan, units
 from saddle.study.prepare import capacity_here, check_tasks
 from saddle.study.program import POPULATION
 from saddle.study.status import duration
+from saddle.tables import Column, Content, print_table
+from saddle.words import counted
 
 
 @dataclass(frozen=True)
@@ -74,23 +76,22 @@ def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPa
 
 
 def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("task", no_wrap=True)
-    for column in (*(stage.name for stage in plan.stages), "runs", "units", "env steps", "time here"):
-        table.add_column(column, justify="right", no_wrap=True)
+    numbers = (*(stage.name for stage in plan.stages), "runs", "units", "env steps", "time here")
+    columns = [Column("task", identifies=True), *(Column(name, right=True) for name in numbers)]
+    rows: list[list[Content]] = []
     for part in found:
-        cells = [str(count) for count in part.stages.values()]
-        table.add_row(
-            part.task, *cells, str(part.runs), str(part.units), f"{part.env_steps:.3g}", duration(part.seconds)
+        rows.append(
+            [part.task, *_cells(list(part.stages.values()), part.runs, part.units, part.env_steps, part.seconds)]
         )
-    sums = [str(sum(part.stages[stage.name] for part in found)) for stage in plan.stages]
-    seconds = sum(part.seconds or 0.0 for part in found) if calibrate else None
+    stages = [sum(part.stages[stage.name] for part in found) for stage in plan.stages]
     runs, count = sum(part.runs for part in found), sum(part.units for part in found)
     steps = sum(part.env_steps for part in found)
-    table.add_row("all", *sums, str(runs), str(count), f"{steps:.3g}", duration(seconds), style="bold")
+    seconds = sum(part.seconds or 0.0 for part in found) if calibrate else None
+    rows.append([Text(cell, style="bold") for cell in ("all", *_cells(stages, runs, count, steps, seconds))])
     screen = console()
-    screen.print(f"{plan.name}: {plan.epochs} epochs of {plan.ppo.steps_per_epoch} env steps a run", markup=False)
-    screen.print(table)
+    epochs = counted(plan.epochs, "epoch")
+    screen.print(f"{plan.name}: {epochs} of {plan.ppo.steps_per_epoch} env steps a run", markup=False)
+    print_table(screen, columns, rows)
     for stage in plan.stages:
         if stage.lambda_star:
             here = stage.lambda_star in {other.name for other in plan.stages}
@@ -98,13 +99,14 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
             screen.print(f"{stage.name}: lambda* comes from the frontier of {stage.lambda_star}{where}", markup=False)
 
 
+def _cells(stages: list[int], runs: int, units: int, steps: int, seconds: float | None) -> list[str]:
+    """Runs of each stage, then runs, units, env steps and time."""
+    return [*map(str, stages), str(runs), str(units), f"{steps:.3g}", duration(seconds)]
+
+
 def _show_presets(as_json: bool) -> None:
     if as_json:
         print(json.dumps({name: words for name, (words, _) in presets.PRESETS.items()}, indent=2))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("preset", no_wrap=True)
-    table.add_column("study")
-    for name, (words, _) in presets.PRESETS.items():
-        table.add_row(name, words)
-    console().print(table)
+    columns = (Column("preset", identifies=True), Column("study", wraps=True))
+    print_table(console(), columns, [(name, words) for name, (words, _) in presets.PRESETS.items()])

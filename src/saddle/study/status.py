@@ -5,15 +5,17 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.console import Group
+import polars as pl
+from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from saddle.console import console
 from saddle.study import claims, dependent
 from saddle.study.store import Study
 from saddle.study.unit import unit_runs
+from saddle.tables import Column, Content, print_table, table_lines
+from saddle.words import counted
 
 COLOURS = {"done": "green", "running": "cyan", "failed": "red", "interrupted": "yellow", "stopped": "yellow"}
 
@@ -56,7 +58,7 @@ class Status:
 
     name: str
     runs: dict[str, int]
-    """How many are planned, running, done, failed."""
+    """How many are planned, running, stopped, interrupted, done, failed."""
     units: list[UnitStatus]
     failures: list[Failure]
     left: float | None
@@ -66,8 +68,17 @@ class Status:
 def status(study: Study) -> Status:
     """Read how the study stands."""
     units = [_unit(study, unit) for unit in study.units()]
-    counts = dict(study.runs.group_by("status").len().sort("status").iter_rows())
-    return Status(study.manifest["name"], counts, units, failures(study), _left(units))
+    return Status(study.manifest["name"], _run_counts(study.runs, units), units, failures(study), _left(units))
+
+
+def _run_counts(runs: pl.DataFrame, units: list[UnitStatus]) -> dict[str, int]:
+    """How many runs have each status. A begun run is as its unit is: nothing runs in one that was stopped."""
+    states = {unit.unit: unit.state for unit in units}
+    counts: dict[str, int] = {}
+    for status, unit in runs.select("status", "unit").iter_rows():
+        state = states[unit] if status == "running" else status
+        counts[state] = counts.get(state, 0) + 1
+    return dict(sorted(counts.items()))
 
 
 def failures(study: Study) -> list[Failure]:
@@ -82,7 +93,7 @@ def show(study: Study, as_json: bool) -> None:
     if as_json:
         print(json.dumps(asdict(now), indent=2))
     else:
-        console().print(render(now))
+        print_status(now, console())
 
 
 def watch(study: Study, every: float, as_json: bool) -> None:
@@ -92,7 +103,7 @@ def watch(study: Study, every: float, as_json: bool) -> None:
         with Live(console=screen, auto_refresh=False) as live:
             while True:
                 now = status(study)
-                live.update(render(now), refresh=True)
+                live.update(live_status(now, screen.width), refresh=True)
                 if _over(now):
                     return
                 time.sleep(every)
@@ -110,28 +121,42 @@ def headline(now: Status) -> str:
     counts = ", ".join(f"{count} {name}" for name, count in now.runs.items())
     done = sum(u.members * u.epoch / u.epochs for u in now.units if u.epochs) / max(total, 1)
     left = f", {duration(now.left)} left" if now.left and not _over(now) else ""
-    return f"{now.name}: {total} runs ({counts}), {done:.0%}{left}"
+    return f"{now.name}: {counted(total, 'run')} ({counts}), {done:.0%}{left}"
 
 
-def render(now: Status) -> Group:
+UNIT_COLUMNS = (
+    Column("unit", identifies=True),
+    Column("runs", right=True),
+    Column("state"),
+    Column("epochs", right=True),
+    Column("left", right=True),
+    Column("by", wraps=True),
+)
+
+
+def print_status(now: Status, screen: Console) -> None:
     """The table of units, and below it what failed."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column, side in (
-        ("unit", "left"),
-        ("runs", "right"),
-        ("state", "left"),
-        ("epochs", "right"),
-        ("left", "right"),
-    ):
-        table.add_column(column, justify=side, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("by")
+    screen.print(Text(headline(now), style="bold"), soft_wrap=not screen.is_terminal)
+    print_table(screen, UNIT_COLUMNS, _unit_rows(now))
+    for line in failure_lines(now.failures):
+        screen.print(Text(line, style="red"), soft_wrap=True)
+
+
+def live_status(now: Status, width: int) -> Group:
+    """The same for a picture that is drawn anew in its place, in a terminal of this width."""
+    lines = table_lines(UNIT_COLUMNS, _unit_rows(now), width)
+    failed = [Text(line, style="red") for line in failure_lines(now.failures)]
+    return Group(Text(headline(now), style="bold"), *lines, *failed)
+
+
+def _unit_rows(now: Status) -> list[tuple[Content, ...]]:
+    rows: list[tuple[Content, ...]] = []
     for unit in now.units:
         state = Text(unit.state, style=COLOURS.get(unit.state, ""))
         epochs = f"{unit.epoch}/{unit.epochs}" if unit.epochs else "-"
         left = duration(unit.left) if unit.left else ""
-        table.add_row(unit.unit, str(unit.members), state, epochs, left, unit.holder or unit.error or "")
-    failed = [Text(line, style="red") for line in failure_lines(now.failures)]
-    return Group(Text(headline(now), style="bold"), table, *failed)
+        rows.append((unit.unit, str(unit.members), state, epochs, left, unit.holder or unit.error or ""))
+    return rows
 
 
 def failure_lines(failures: list[Failure]) -> list[str]:

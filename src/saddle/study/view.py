@@ -4,20 +4,29 @@ import json
 import time
 from types import TracebackType
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from saddle.console import console
 from saddle.study.status import duration
+from saddle.words import counted
 
 EVERY = 10.0  # seconds between two lines about the same unit
+WIDE = 120  # columns of a terminal that has room for a bar and the pace beside the numbers
 
 
 class Bars:
     """A bar per unit."""
 
     def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
-        self._progress = Progress(*columns, TimeRemainingColumn(), TextColumn("{task.fields[pace]}"), console=console())
+        screen = console()
+        whole = Column(no_wrap=True)
+        unit = TextColumn("{task.description}", table_column=Column(overflow="fold"))
+        epochs = TextColumn("{task.completed:.0f}/{task.total:.0f} epochs")
+        columns: list[ProgressColumn] = [unit, epochs, TimeRemainingColumn(table_column=whole)]
+        if screen.width >= WIDE:
+            columns = [unit, BarColumn(), *columns[1:], TextColumn("{task.fields[pace]}")]
+        self._progress = Progress(*columns, console=screen)
         self._bars: dict[str, TaskID] = {}
 
     def __enter__(self) -> "Bars":
@@ -30,7 +39,7 @@ class Bars:
     def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
         """Move the unit's bar."""
         if unit not in self._bars:
-            self._bars[unit] = self._progress.add_task(f"{unit} ({members} runs)", total=epochs, pace="")
+            self._bars[unit] = self._progress.add_task(f"{unit} ({counted(members, 'run')})", total=epochs, pace="")
         self._progress.update(self._bars[unit], completed=epoch, pace=f"{seconds:.1f} s an epoch")
 
     def say(self, text: str) -> None:
@@ -56,7 +65,7 @@ class Lines:
         if first or epoch == epochs or time.monotonic() - self._said[unit] >= EVERY:
             self._said[unit] = time.monotonic()
             pace = "" if first else f", {seconds:.2f} s an epoch, {duration(seconds * (epochs - epoch))} left"
-            self.say(f"{unit}: {members} runs, epoch {epoch} of {epochs}{pace}")
+            self.say(f"{unit}: {counted(members, 'run')}, epoch {epoch} of {epochs}{pace}")
 
     def say(self, text: str) -> None:
         """Print it."""

@@ -27,7 +27,7 @@ _TASKS: dict[str, Callable[..., Task]] = {
 
 
 def names() -> tuple[str, ...]:
-    """Every task's name, in the study's order."""
+    """Every task's name, in the published order."""
     return tuple(_TASKS)
 
 

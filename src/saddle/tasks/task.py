@@ -49,7 +49,7 @@ class TaskSpec:
     dt: float  # seconds per env step
     constraints: tuple[str, ...]  # names of the m cost entries
     summary: str  # the constraint, in words
-    limits: tuple[float, ...]  # cost limits at which the study compares multiplier rules
+    limits: tuple[float, ...]  # cost limits at which the published study compares multiplier rules
 
 
 class Task(Protocol[S]):

@@ -66,6 +66,8 @@ class Cell(Statistics, _RuleAtLimit):  # a dataclass has the fields of its last 
     """Mean return minus the frontier's return at the cell's mean cost; None outside the frontier's costs."""
     gap_normalised: Estimate
     """The gap in units of the frontier's span of return."""
+    env_steps: int
+    """That each of its runs had; of runs of different lengths, the fewest."""
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class PublishedLimit:
-    """A limit that the study recommends, seen from this frontier."""
+    """A limit that the published study recommends, seen from this frontier."""
 
     limit: float
     kind: Kind | None

@@ -11,7 +11,7 @@ import polars as pl
 
 from saddle.analysis import Findings, Options, TaskFindings, analyze
 from saddle.analysis.assemble import IS_COMPARISON, IS_SWEEP
-from saddle.analysis.published import comparison_limits
+from saddle.analysis.published import STEPS, comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import final_values
 from saddle.errors import SaddleError
@@ -19,6 +19,7 @@ from saddle.report.page.curves import QUANTITIES, binned, pack
 from saddle.report.page.ladder import ladder
 from saddle.report.page.reproduce import reproduce
 from saddle.study.store import Study
+from saddle.words import counted
 
 COLUMNS = ("run", "epoch", "env_steps", *QUANTITIES)
 SHOWN = ("task", "algorithm", "groups", "profile", "frontier", "regimes", "recommended", "published_limits")
@@ -30,12 +31,12 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
     """Everything that the page holds. `options.limits` are answered beside those of the ladder."""
     runs = study.runs
     if not (runs["status"] == "done").any():
-        state = f"none of its {runs.height} runs is done" if runs.height else "it has no runs"
+        state = f"none of its {counted(runs.height, 'run')} is done" if runs.height else "it has no runs"
         raise SaddleError(
             f"nothing to report about {study.path} yet: {state}; 'saddle study status' says how far it is"
         )
     metrics = study.scan_metrics().select(COLUMNS).collect()
-    names = runs["task"].unique(maintain_order=True).to_list()
+    names = in_order(runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {})
     parts = [runs.filter(pl.col("task") == task) for task in names]
     # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
@@ -50,6 +51,19 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
     }
 
 
+def in_order(tasks: list[str], plan: dict[str, Any]) -> list[str]:
+    """The tasks in the order in which the plan names them; a merged study has its parts' plans one after the other."""
+    named = _planned(plan)
+    return sorted(tasks, key=lambda task: named.index(task) if task in named else len(named))
+
+
+def _planned(plan: dict[str, Any]) -> list[str]:
+    parts = plan.get("merged") or [plan]
+    if parts == [plan]:
+        return list(plan.get("tasks") or ())
+    return [task for part in parts for task in _planned(part)]
+
+
 def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[str, Any]:
     """Counts, and one part per algorithm."""
     own = metrics.filter(pl.col("run").is_in(runs["run"].to_list()))
@@ -59,9 +73,18 @@ def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[s
     for found, plain in zip(findings.tasks, findings.to_dict()["tasks"], strict=True):
         rows = finals.filter(pl.col("algorithm") == found.algorithm)
         part = {key: _shown(plain[key]) for key in SHOWN}
-        part["notes"] = [*findings.notes, *found.notes]
+        part["published_comparison"] = _shown(comparison_limits(found.task))
+        part["notes"] = [*findings.notes, *_length(found.task, rows), *found.notes]
         parts.append(part | _series(found, rows, own))
     return {"counts": vars(findings.runs), "parts": parts}
+
+
+def _length(task: str, finals: pl.DataFrame) -> list[str]:
+    """How long these runs trained beside the published ones, where those had more env steps."""
+    steps = [int(count) for count in finals["env_steps"]]
+    if not comparison_limits(task) or min(steps) >= 0.99 * STEPS:
+        return []
+    return [steps_beside_published(steps)]
 
 
 def _answers(runs: pl.DataFrame, metrics: pl.DataFrame, finals: pl.DataFrame, options: Options) -> Findings:

@@ -19,6 +19,7 @@ from saddle.study.columns import METRICS, runs_frame, typed_metrics
 from saddle.study.plan import short
 from saddle.study.unit import write_progress
 from saddle.study.writer import create, manifest, write_chunk, write_runs
+from saddle.words import counted
 
 COLUMNS = {
     "Train/Epoch": ("epoch",),
@@ -71,7 +72,7 @@ def import_logs(logs: Path, out: Path) -> None:
 
     plan = {"imported": "omnisafe", "folder": str(logs), "skipped": skipped, "notes": notes}
     create(out, manifest(logs.absolute().name, None, plan), fill)
-    print(f"{len(found)} runs imported, {len(skipped)} folders skipped: {out}")
+    print(f"{counted(len(found), 'run')} imported, {counted(len(skipped), 'folder')} skipped: {out}")
 
 
 def read_logs(logs: Path) -> tuple[list[Log], dict[str, str], list[str]]:

@@ -1,4 +1,4 @@
-"""The four bodies by the names of their tasks, in the study's order."""
+"""The four bodies by the names of their tasks, in the published order."""
 
 from saddle.tasks.velocity.ant import ANT
 from saddle.tasks.velocity.body import Body

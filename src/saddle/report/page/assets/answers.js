@@ -3,7 +3,7 @@
 const REGIME_WORDS = {
   restrictive: "a tighter limit takes much return",
   unrestrictive: "a tighter limit takes little return",
-  even: "not told apart from the average slope",
+  even: "a tighter limit takes about as much return as on average: neither clearly more nor clearly less",
 };
 const END_WORDS = { "always below": "at the smallest λ", "always above": "at the largest λ" };
 
@@ -36,9 +36,9 @@ function sentence(finding, fixed, wanted) {
   const limit = plain(finding.limit);
   if (finding.status === null) return `Limit ${limit}: ${finding.reason}.`;
   if (finding.status !== "reached") return `Limit ${limit} ${finding.reason}.`;
-  const parts = [`To keep the mean cost at ${limit}, fix λ at ${plain(finding.lambda.value)}: expect a return of ${plain(finding.return.value)}.`];
-  if (finding.violation_share.value !== null) parts.push(`About ${percent(finding.violation_share.value)} of seeds would still cost more than that.`);
-  if (fixed && fixed.training_limit.value !== null) parts.push(`For ${wanted} of seeds within it, train at ${plain(fixed.training_limit.value)}.`);
+  const parts = [`To keep the mean cost at ${limit}, fix λ at ${ranged(finding.lambda)}: expect a return of ${ranged(finding.return)}.`];
+  if (finding.violation_share.value !== null) parts.push(`About ${ranged(finding.violation_share, percent)} of seeds would still cost more than that.`);
+  if (fixed && fixed.training_limit.value !== null) parts.push(`For ${wanted} of seeds within it, train at ${ranged(fixed.training_limit)}.`);
   else if (fixed) parts.push(`A stricter limit to train at cannot be given: ${fixed.reason}.`);
   return parts.join(" ");
 }

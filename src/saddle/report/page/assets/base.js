@@ -28,6 +28,9 @@ function interval(estimate, text = plain) {
   return `[${estimate.lo === null ? "…" : text(estimate.lo)}, ${estimate.hi === null ? "…" : text(estimate.hi)}]`;
 }
 
+// A value and its interval, in a sentence.
+const ranged = (estimate, text = plain) => [text(estimate.value), interval(estimate, text)].filter(Boolean).join(" ");
+
 function steps(value) {
   for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) if (value >= size) return plain(value / size) + unit;
   return plain(value);
@@ -59,7 +62,7 @@ const RULE_NAMES = { fixed: "fixed λ*", ga: "GA", pid: "PID" };
 const FIRST_RULES = ["fixed", "ga", "pid"];
 const ruleName = (rule) => RULE_NAMES[rule] ?? rule.replace(/^pid\b/, "PID").replace(/^ga\b/, "GA");
 
-// The study's three rules keep their colours; others take the rest of Okabe and Ito's.
+// The published three rules keep their colours; others take the rest of Okabe and Ito's.
 function ruleOrder(task) {
   const others = [...new Set(task.comparison.map((cell) => cell.rule))].filter((rule) => !FIRST_RULES.includes(rule));
   return [...FIRST_RULES, ...others.sort()];

@@ -6,15 +6,21 @@ const state = { data, task: null, finding: null, chosen: [], hover: null, near: 
 function showTask(index) {
   state.task = data.tasks[index];
   state.hover = null;
-  const { limits, comparison, recommended } = state.task;
+  const { limits } = state.task;
   $("#limit").max = Math.max(limits.length - 1, 0);
   $("#limit-box").hidden = !limits.length;
-  const first = comparison[0]?.limit ?? recommended[0]?.limit ?? limits[Math.floor(limits.length / 2)]?.limit;
-  state.finding = limits[nearestLimit(first)] ?? null;
+  state.finding = limits[nearestLimit(firstLimit())] ?? null;
   chips();
   seriesPicker();
   state.chosen = firstChoice();
   drawAll();
+}
+
+// A limit that runs were trained at, else a published one that the sweep reaches, else one worth testing at.
+function firstLimit() {
+  const { limits, comparison, recommended, published_comparison: published } = state.task;
+  const reached = published.find((limit) => limits.some((finding) => finding.limit === limit && finding.status === "reached"));
+  return comparison[0]?.limit ?? reached ?? recommended[0]?.limit ?? limits[Math.floor(limits.length / 2)]?.limit;
 }
 
 // Charts depend on the width of the page; everything that they show is in the state.
@@ -61,12 +67,46 @@ function showLimit() {
   comparisonTable(state, chooseCell);
   noteList(state);
   showMarks();
+  keepAddress();
+}
+
+// The page's address names what it shows, and opens there: #task=NAME&limit=25, with &algorithm= where there are several.
+const several = new Set(data.tasks.map((task) => task.algorithm)).size > 1;
+
+function address() {
+  const { task, finding } = state;
+  const parts = new URLSearchParams({ task: task.task });
+  if (several) parts.set("algorithm", task.algorithm);
+  if (finding) parts.set("limit", finding.limit);
+  return `#${parts}`;
+}
+
+// Browsers allow few changes of the address in a second, and a slider makes many: only the last one is written.
+let addressTimer = null;
+function keepAddress() {
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(() => {
+    try { history.replaceState(null, "", address()); } catch { /* a page shown within another has no address of its own */ }
+  }, 200);
+}
+
+// Whether the address names a task of this file; if so, it is shown.
+function openAddress() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const [task, algorithm, limit] = ["task", "algorithm", "limit"].map((name) => parts.get(name));
+  const index = data.tasks.findIndex((one) => one.task === task && (algorithm === null || one.algorithm === algorithm));
+  if (index < 0) return false;
+  $("#task").value = index;
+  showTask(index);
+  if (limit !== null && limit.trim() !== "") wantLimit(Number(limit));
+  return true;
 }
 
 function chips() {
   const { comparison, recommended, limits } = state.task;
-  const reasons = new Map(comparison.map((cell) => [cell.limit, "trained at"]));
-  for (const advice of recommended) reasons.set(advice.limit, reasons.has(advice.limit) ? `trained at, ${advice.kind}` : `worth testing, ${advice.kind}`);
+  const reasons = new Map(state.task.published_comparison.map((limit) => [limit, "published"]));
+  for (const cell of comparison) reasons.set(cell.limit, "trained at");
+  for (const advice of recommended) reasons.set(advice.limit, reasons.has(advice.limit) ? `${reasons.get(advice.limit)}, ${advice.kind}` : `worth testing, ${advice.kind}`);
   const wanted = [...reasons].filter(([limit]) => limits.some((finding) => finding.limit === limit)).sort((a, b) => a[0] - b[0]);
   const buttons = wanted.map(([limit, why]) =>
     make("button", { type: "button", "data-limit": limit, text: `${plain(limit)} · ${why}`, onclick: () => setLimit(nearestLimit(limit)) }),
@@ -75,8 +115,13 @@ function chips() {
 }
 
 function typedLimit() {
-  const wanted = Number($("#limit-number").value);
-  if ($("#limit-number").value === "" || !Number.isFinite(wanted)) return showLimit();
+  const typed = $("#limit-number").value;
+  if (typed === "") showLimit();
+  else wantLimit(Number(typed));
+}
+
+function wantLimit(wanted) {
+  if (!Number.isFinite(wanted) || !state.finding) return showLimit();
   setLimit(nearestLimit(wanted));
   if (state.finding.limit !== wanted) {
     $("#snap").textContent = `Shown: ${plain(state.finding.limit)}, the nearest limit in this file. For ${wanted}: saddle analyze STUDY --limit ${wanted}, or saddle report --limit ${wanted}.`;
@@ -192,7 +237,6 @@ function theme() {
 
 function start() {
   theme();
-  const several = new Set(data.tasks.map((task) => task.algorithm)).size > 1;
   $("#task").append(...data.tasks.map((task, i) => make("option", { value: i, text: several ? `${task.task} · ${task.algorithm}` : task.task })));
   const { used, total } = data.counts, count = data.tasks.length;
   const parts = [`${used} of ${total} runs count`, `${count} ${several ? "pairs of task and algorithm" : count > 1 ? "tasks" : "task"}`];
@@ -209,7 +253,8 @@ function start() {
   });
   $("#series").addEventListener("change", (event) => choose(event.target.value.split(",").map(Number)));
   window.addEventListener("scroll", hideTip, { passive: true });
-  showTask(0);
+  if (!openAddress()) showTask(0);
+  window.addEventListener("hashchange", openAddress);
   let width = document.body.clientWidth;
   new ResizeObserver(() => {
     if (document.body.clientWidth !== width) {

@@ -85,7 +85,7 @@ const key = (kind) => make("i", { class: "key", style: `background:var(--${kind}
 function regimeList(state) {
   const { task } = state, parts = [];
   if (task.regimes.length) {
-    parts.push(make("ul", {}, ...task.regimes.map((regime) => make("li", {}, key(regime.kind), make("b", { text: regime.kind }), `: ${regime.reason}.`))));
+    parts.push(make("ul", {}, ...task.regimes.map((regime) => make("li", {}, key(regime.kind), make("b", { text: regime.kind }), `: ${regime.reason}; normalised slope ${ranged(regime.normalised_slope)}.`))));
   } else {
     parts.push(make("p", { text: "The data show no regimes here." }));
   }
