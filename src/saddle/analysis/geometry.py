@@ -1,5 +1,6 @@
 """What a sweep of fixed lambdas shows: profile, frontier, slope, regimes and recommended limits."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ from saddle.analysis.options import Options
 from saddle.analysis.published import recommended_limits
 from saddle.analysis.summary import estimate, numbers
 
+Quantity = Literal["return", "cost"]
 SHARES = (0.25, 0.5, 0.75)  # of seeds, for the attainment surfaces
 
 
@@ -21,13 +23,14 @@ SHARES = (0.25, 0.5, 0.75)  # of seeds, for the attainment surfaces
 class Geometry:
     """A sweep's curves as arrays. `shape` is what limits and frontiers are read from.
 
-    It is the falling version of `raw` unless the data clearly rise somewhere, or the published way is wanted.
+    It joins by lines the nearest means that fall with lambda, but where they clearly rise. The published way smooths
+    the means by LOWESS instead.
     """
 
     sweep: prof.Sweep
     options: Options
-    raw: prof.Fits
-    shape: prof.Fits
+    means: prof.Fits  # at the sweep's lambdas
+    shape: prof.Fits  # on a grid
     rises: tuple[f.Rise, ...]
     points: prof.Fits  # candidates of the frontier, on the grid or at the sweep's lambdas
     kept: np.ndarray  # indices of the frontier's points, by rising cost
@@ -51,12 +54,20 @@ class Geometry:
 
 def geometry(sweep: prof.Sweep, options: Options) -> Geometry:
     """Fit everything that is fitted once per sweep. Needs at least two lambdas."""
-    raw = prof.fit(sweep, options)
+    means = prof.group_means(sweep, options)
     banded = bool((np.isfinite(sweep.costs).sum(1) > 1).any())
-    rises = _rises(raw, options, banded)
+    at_lambdas = prof.smoothed(sweep, means, means.axis, options)
+    stretches: dict[Quantity, list[prof.Stretch]] = {
+        "return": prof.rising_stretches(at_lambdas.returns, means.returns, options.level),
+        "cost": prof.rising_stretches(at_lambdas.costs, means.costs, options.level),
+    }
     published = options.construction == "published"
-    shape = raw if published or any(rise.clear for rise in rises) else prof.falling(raw)
-    points = prof.fit(sweep, options, sweep.lambdas) if published else shape
+    if published:
+        shape = prof.smoothed(sweep, means, prof.even_grid(means, options), options)
+        points = at_lambdas
+    else:
+        shape = _falling_shape(sweep, means, stretches, options, banded)
+        points = shape
     select = pareto.running_maxima if published else pareto.nondominated
     cost, returns = points.costs.value, points.returns.value
     kept = pareto.by_cost(select(cost, returns), cost)
@@ -69,27 +80,51 @@ def geometry(sweep: prof.Sweep, options: Options) -> Geometry:
         points.returns.replicates[:, kept],
     )
     traces = pareto.traces(points.costs.replicates, points.returns.replicates)
-    return Geometry(sweep, options, raw, shape, rises, points, kept, traces, banded, arc)
+    rises = _rises(sweep, stretches, banded)
+    return Geometry(sweep, options, means, shape, rises, points, kept, traces, banded, arc)
 
 
-def _rises(raw: prof.Fits, options: Options, banded: bool) -> tuple[f.Rise, ...]:
+def _falling_shape(
+    sweep: prof.Sweep,
+    means: prof.Fits,
+    stretches: dict[Quantity, list[prof.Stretch]],
+    options: Options,
+    banded: bool,
+) -> prof.Fits:
+    """Lines between the nearest means that fall with lambda, but over the stretches that clearly rise."""
+    seeds = np.isfinite(sweep.costs).sum(1).astype(float)
+    clear = {
+        quantity: [stretch for stretch in found if banded and stretch.clear]
+        for quantity, found in stretches.items()
+    }
+    fallen = dataclasses.replace(
+        means,
+        returns=prof.falling(means.returns, seeds, clear["return"]),
+        costs=prof.falling(means.costs, seeds, clear["cost"]),
+    )
+    return prof.joined(sweep, fallen, prof.grid_with_knots(means, options), options)
+
+
+def _rises(
+    sweep: prof.Sweep, stretches: dict[Quantity, list[prof.Stretch]], banded: bool
+) -> tuple[f.Rise, ...]:
     found = []
-    curves: tuple[tuple[Literal["return", "cost"], prof.Fit], ...] = (("return", raw.returns), ("cost", raw.costs))
-    for quantity, curve in curves:
-        for stretch in prof.rising_stretches(curve, options.level):
-            ends = raw.lambdas[[stretch.start, stretch.end]]
-            rise = estimate(stretch.rise, *((stretch.lo, stretch.hi) if banded else (np.nan, np.nan)))
-            found.append(f.Rise(quantity, float(ends[0]), float(ends[1]), rise, banded and stretch.lo > 0))
+    for quantity, own in stretches.items():
+        for stretch in own:
+            start, end = sweep.lambdas[[stretch.start, stretch.end]]
+            ends = (stretch.lo, stretch.hi) if banded else (np.nan, np.nan)
+            rise = estimate(stretch.rise, *ends)
+            found.append(f.Rise(quantity, float(start), float(end), rise, banded and stretch.clear))
     return tuple(found)
 
 
 def profile(geo: Geometry) -> f.Profile:
-    """Smoothed return and cost against lambda."""
-    raw = geo.raw
+    """Return and cost against lambda: what limits and the frontier are read from."""
+    shape = geo.shape
     return f.Profile(
-        tuple(raw.lambdas.tolist()),
-        geo.curve(raw.returns.value, raw.returns.replicates),
-        geo.curve(raw.costs.value, raw.costs.replicates),
+        tuple(shape.lambdas.tolist()),
+        geo.curve(shape.returns.value, shape.returns.replicates),
+        geo.curve(shape.costs.value, shape.costs.replicates),
         geo.rises,
     )
 
@@ -119,10 +154,13 @@ def frontier(geo: Geometry) -> f.Frontier:
 
 
 def _cost_grid(geo: Geometry) -> np.ndarray:
-    """Costs along the frontier, even by arc length, so that steep stretches are resolved."""
+    """Costs along the frontier, even by arc length, so that steep stretches are resolved, and where it may bend."""
+    kept = geo.points.costs.value[geo.kept]
     if geo.arc is None:
-        return np.unique(geo.points.costs.value[geo.kept])
-    return np.unique(geo.arc.at(geo.arc.cost, np.linspace(0, 1, geo.options.grid)))
+        return np.unique(kept)
+    even = geo.arc.at(geo.arc.cost, np.linspace(0, 1, geo.options.grid))
+    bends = kept[np.isin(geo.points.axis[geo.kept], geo.means.axis)]
+    return np.unique(np.concatenate([even, bends]))
 
 
 def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:
