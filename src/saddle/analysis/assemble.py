@@ -14,6 +14,7 @@ from saddle.analysis.margin import rule_margin, spread
 from saddle.analysis.options import Options
 from saddle.analysis.profile import Sweep
 from saddle.analysis.published import comparison_limits
+from saddle.analysis.resolution import unit_of
 from saddle.analysis.smooth import LEAST_NEIGHBOURS
 from saddle.analysis.summary import final_values, statistics, violation
 
@@ -61,7 +62,7 @@ def _sweep_notes(costs: np.ndarray) -> list[str]:
     notes = []
     seeds = np.isfinite(costs).sum(1)
     if len(costs) < LEAST_NEIGHBOURS:
-        notes.append(f"The sweep has only {len(costs)} lambdas: the profile joins them by lines, nothing is smoothed.")
+        notes.append(f"The sweep has only {len(costs)} lambdas: between them lines are drawn where nothing was run.")
     if seeds.max() == 1:
         notes.append("Every lambda has one seed: there are no intervals, no regimes and no margin.")
     elif seeds.min() == 1:
@@ -88,6 +89,9 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
     if shape and slope is None:
         notes.append("The frontier spans no cost or no return: there is no slope, and no regime to recommend from.")
     frontier = geo.frontier(shape) if shape else None
+    advice = geo.recommend(shape, regimes, task, unit_of(finals)) if shape else geo.Advice((), [])
+    notes += advice.notes
+    notes += geo.above_frontier(shape) if shape else []
     if sweep and shape:
         scatter = spread(sweep, shape.shape, options)
         found = [at_limit(shape, scatter, regimes, limit) for limit in limits]
@@ -101,7 +105,7 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
         frontier=frontier,
         slope=slope,
         regimes=regimes,
-        recommended=geo.recommend(shape, regimes, task) if shape else (),
+        recommended=advice.limits,
         published_limits=geo.published_limits(shape, regimes, task),
         limits=tuple(_with_rules(finding, compared, options) for finding in found),
         comparison=_cells(compared, shape, options),

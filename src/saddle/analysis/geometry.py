@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from saddle.analysis import restrictiveness as rest
 from saddle.analysis.bootstrap import interval
 from saddle.analysis.options import Options
 from saddle.analysis.published import recommended_limits
+from saddle.analysis.resolution import standard_error
 from saddle.analysis.summary import estimate, numbers
 
 Quantity = Literal["return", "cost"]
@@ -94,8 +95,7 @@ def _falling_shape(
     """Lines between the nearest means that fall with lambda, but over the stretches that clearly rise."""
     seeds = np.isfinite(sweep.costs).sum(1).astype(float)
     clear = {
-        quantity: [stretch for stretch in found if banded and stretch.clear]
-        for quantity, found in stretches.items()
+        quantity: [stretch for stretch in found if banded and stretch.clear] for quantity, found in stretches.items()
     }
     fallen = dataclasses.replace(
         means,
@@ -105,9 +105,7 @@ def _falling_shape(
     return prof.joined(sweep, fallen, prof.grid_with_knots(means, options), options)
 
 
-def _rises(
-    sweep: prof.Sweep, stretches: dict[Quantity, list[prof.Stretch]], banded: bool
-) -> tuple[f.Rise, ...]:
+def _rises(sweep: prof.Sweep, stretches: dict[Quantity, list[prof.Stretch]], banded: bool) -> tuple[f.Rise, ...]:
     found = []
     for quantity, own in stretches.items():
         for stretch in own:
@@ -151,6 +149,32 @@ def frontier(geo: Geometry) -> f.Frontier:
         reference=reference,
         construction=geo.options.construction,
     )
+
+
+def above_frontier(geo: Geometry) -> list[str]:
+    """A note where means over seeds lie above the frontier by more than their noise, and why that may be."""
+    if not geo.banded:
+        return []
+    means = geo.means
+    own = pareto.trace(geo.points.costs.value, geo.points.returns.value)
+    away = means.returns.value - pareto.return_at(own, means.costs.value)
+    replicates = means.returns.replicates - pareto.returns_at(geo.traces, means.costs.replicates)
+    lo, _ = interval(replicates, geo.options.level)
+    # A mean that is on the line is off by rounding.
+    least = 1e-6 * np.ptp(means.returns.value)
+    above = means.lambdas[(away > least) & (lo > least)]
+    if not len(above):
+        return []
+    names = ", ".join(f"{lam:.3g}" for lam in above)
+    means_lie = "its mean lies" if len(above) == 1 else "their means lie"
+    if geo.options.construction == "published":
+        why = "The line is drawn through smoothed means, and smoothing pulls bends and cliffs down."
+    else:
+        why = (
+            "Where means rise with lambda, those of neighbours are pooled before the line is drawn, since the best of "
+            "many noisy means is too good."
+        )
+    return [f"Lambda {names}: {means_lie} above the frontier by more than the noise. {why}"]
 
 
 def _cost_grid(geo: Geometry) -> np.ndarray:
@@ -206,25 +230,54 @@ def kind_at(regimes: tuple[f.Regime, ...], cost: float) -> f.Kind | None:
     return next((regime.kind for regime in regimes if regime.cost_from <= cost <= regime.cost_to), None)
 
 
-def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str) -> tuple[f.Recommendation, ...]:
-    """One plain limit from the middle of each regime."""
-    arc, published = geo.arc, recommended_limits().get(task, ())
+class Advice(NamedTuple):
+    """Recommended limits, and notes on the regimes that have none."""
+
+    limits: tuple[f.Recommendation, ...]
+    notes: list[str]
+
+
+def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str, unit: float) -> Advice:
+    """One plain limit from the middle of each regime, which costs counted in a `unit` (0: none) can resolve."""
+    arc = geo.arc
     if arc is None:
-        return ()
-    found = []
+        return Advice((), [])
+    found, notes = [], []
     for regime in regimes:
         ends = np.interp([regime.cost_from, regime.cost_to], arc.cost, arc.place)
         middle = float(arc.at(arc.cost, np.array([ends.mean()]))[0])
-        limit = rest.round_limit(middle, regime.cost_from, regime.cost_to)
-        same = [other for other in published if regime.cost_from <= other <= regime.cost_to]
-        if not published:
-            relation = "the study has no list for this task"
-        elif same:
-            relation = f"the study lists {_join(same)} in this regime"
-        else:
-            relation = f"the study lists {_join(published)}, none of them in this regime"
+        least = max(unit, standard_error(_costs_within(geo.sweep, regime)))
+        limit = None
+        if least <= regime.cost_to:
+            limit = rest.round_limit(middle, max(regime.cost_from, least), regime.cost_to, unit)
+        if limit is None:
+            notes.append(
+                f"No limit is recommended between the costs {regime.cost_from:.3g} and {regime.cost_to:.3g}, a "
+                f"{regime.kind} stretch: costs there cannot be told apart by less than {least:.3g}."
+            )
+            continue
+        relation = _relation(regime, recommended_limits().get(task, ()))
         found.append(f.Recommendation(limit, regime.kind, regime.reason, relation))
-    return tuple(found)
+    return Advice(tuple(found), notes)
+
+
+def _costs_within(sweep: prof.Sweep, regime: f.Regime) -> np.ndarray:
+    """Costs [lambdas, seeds] at the lambdas of a regime; if none was run there, at the two around it."""
+    inside = (sweep.lambdas >= regime.lambda_to) & (sweep.lambdas <= regime.lambda_from)
+    if inside.any():
+        return sweep.costs[inside]
+    after = int(np.searchsorted(sweep.lambdas, regime.lambda_from))
+    return sweep.costs[after - 1 : after + 1]
+
+
+def _relation(regime: f.Regime, published: tuple[float, ...]) -> str:
+    """How a regime stands to the published list of limits."""
+    if not published:
+        return "the study has no list for this task"
+    same = [limit for limit in published if regime.cost_from <= limit <= regime.cost_to]
+    if same:
+        return f"the study lists {_join(same)} in this regime"
+    return f"the study lists {_join(published)}, none of them in this regime"
 
 
 def published_limits(geo: Geometry | None, regimes: tuple[f.Regime, ...], task: str) -> tuple[f.PublishedLimit, ...]:
