@@ -38,7 +38,7 @@ def _whole_for_some_number(means: np.ndarray) -> np.ndarray:
     """Whether each mean [rows] times some number of episodes is whole."""
     totals = means[:, None] * np.arange(1, MOST_EPISODES + 1)
     off = np.abs(totals - np.rint(totals))
-    return (off <= ROUNDING * (np.abs(totals) + 1)).any(1)
+    return np.any(off <= ROUNDING * (np.abs(totals) + 1), axis=1)
 
 
 def unit_of(finals: pl.DataFrame) -> float:
