@@ -96,10 +96,38 @@ def test_a_clear_rise_stays_and_the_rest_falls():
     assert part.profile.cost.value[-1] == pytest.approx(40.0) and min(part.profile.cost.value) == pytest.approx(1.0)
 
 
+def above(part):
+    """Notes on means above the line."""
+    return [note for note in part.notes if "above the frontier" in note]
+
+
 def test_a_mean_above_the_line_is_explained():
-    """The cost dips at lambda 2, so widely that it is no clear rise after it, and the return there is far above."""
-    wide = with_means([190.0, 150.0, 120.0, 70.0, 30.0, 38.0, 2.0], [*RETURNS[:4], 39.0, 38.9, 3.0], scatter=1.0)
-    smooth = analyze(*wide, Options.published(replicates=100)).tasks[0]
-    assert any("above the frontier by more than the noise" in note and "smooth" in note for note in smooth.notes)
-    fallen = analyze(*with_means(COSTS, RETURNS), Options(replicates=100)).tasks[0]
-    assert not any("above the frontier" in note for note in fallen.notes)
+    """The return at lambda 2 is above that at 1.4 by more than the noise, though smoothed it falls there."""
+    bumped = with_means(COSTS, [50.0, 48.0, 46.0, 40.0, 42.0, 20.0, 3.0])
+    (part,) = analyze(*bumped, Options(replicates=100)).tasks
+    (note,) = above(part)
+    assert note.startswith("Lambda 2: its mean lies") and "pooled" in note
+    (smooth,) = analyze(*bumped, Options.published(replicates=100)).tasks
+    assert any("smoothing" in note for note in above(smooth))
+    (fallen,) = analyze(*with_means(COSTS, RETURNS), Options(replicates=100)).tasks
+    assert above(fallen) == []
+
+
+def test_a_mean_cheaper_than_the_line_is_explained():
+    """Costs at lambda 3 are below those at 10 by more than the noise, though smoothed they fall there."""
+    lambdas = np.concatenate([FEW[:-1], [3.5, 4.2, 5.0, 10.0]])
+    costs = [190.0, 150.0, 120.0, 70.0, 30.0, 1.0, 8.0, 7.0, 6.0, 5.0]
+    returns = [50.0, 48.0, 46.0, 40.0, 34.0, 20.0, 19.0, 18.0, 17.0, 3.0]
+    (part,) = analyze(*with_means(costs, returns, lambdas=lambdas), Options(replicates=100)).tasks
+    assert not any(rise.clear for rise in part.profile.rises) and min(part.frontier.grid) > 1.0
+    (note,) = above(part)
+    assert note.startswith("Lambda 3: its mean lies")
+
+
+def test_the_frontier_does_not_sag_where_costs_were_pooled():
+    """Costs at lambda 1.4 and 2 are the wrong way round; the line from 3 goes straight to the better of the two."""
+    costs, returns = [190.0, 150.0, 120.0, 60.0, 66.0, 10.0, 2.0], RETURNS
+    (part,) = analyze(*with_means(costs, returns), Options(replicates=100)).tasks
+    assert not any(rise.clear for rise in part.profile.rises)
+    assert set(part.frontier.lambda_) == {0.1, 0.5, 1.0, 1.4, 3.0, 10.0}
+    assert line_at(part, (63.0 + 10.0) / 2) == pytest.approx((40.0 + 20.0) / 2, rel=1e-5)

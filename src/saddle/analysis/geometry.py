@@ -14,18 +14,20 @@ from saddle.analysis.bootstrap import interval
 from saddle.analysis.options import Options
 from saddle.analysis.published import recommended_limits
 from saddle.analysis.resolution import standard_error
+from saddle.analysis.smooth import lines_between
 from saddle.analysis.summary import estimate, numbers
 
 Quantity = Literal["return", "cost"]
+FINE = 4  # parts into which a line between two points of the frontier is cut
 SHARES = (0.25, 0.5, 0.75)  # of seeds, for the attainment surfaces
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """A sweep's curves as arrays. `shape` is what limits and frontiers are read from.
+    """A sweep's curves as arrays. `shape` is what limits are read from, `points` what the frontier is drawn through.
 
-    It joins by lines the nearest means that fall with lambda, but where they clearly rise. The published way smooths
-    the means by LOWESS instead.
+    It joins `points` by lines: the nearest means that fall with lambda, but where they clearly rise. The published way
+    smooths the means by LOWESS instead.
     """
 
     sweep: prof.Sweep
@@ -33,7 +35,7 @@ class Geometry:
     means: prof.Fits  # at the sweep's lambdas
     shape: prof.Fits  # on a grid
     rises: tuple[f.Rise, ...]
-    points: prof.Fits  # candidates of the frontier, on the grid or at the sweep's lambdas
+    points: prof.Fits  # candidates of the frontier, at the sweep's lambdas
     kept: np.ndarray  # indices of the frontier's points, by rising cost
     traces: list[pareto.Trace]  # the frontier of every replicate
     banded: bool  # some lambda has two seeds or more, so that there are intervals at all
@@ -67,42 +69,39 @@ def geometry(sweep: prof.Sweep, options: Options) -> Geometry:
         shape = prof.smoothed(sweep, means, prof.even_grid(means, options), options)
         points = at_lambdas
     else:
-        shape = _falling_shape(sweep, means, stretches, options, banded)
-        points = shape
+        points = _falling(sweep, means, stretches, banded)
+        shape = prof.joined(sweep, points, prof.grid_with_knots(means, options), options)
     select = pareto.running_maxima if published else pareto.nondominated
     cost, returns = points.costs.value, points.returns.value
     kept = pareto.by_cost(select(cost, returns), cost)
     kept = kept[np.concatenate([[True], np.diff(cost[kept]) > 0])]  # equal points once
-    arc = rest.arc(
-        points.axis[kept],
-        cost[kept],
-        returns[kept],
-        points.costs.replicates[:, kept],
-        points.returns.replicates[:, kept],
-    )
+    arc = _arc(points, kept, options)
     traces = pareto.traces(points.costs.replicates, points.returns.replicates)
     rises = _rises(sweep, stretches, banded)
     return Geometry(sweep, options, means, shape, rises, points, kept, traces, banded, arc)
 
 
-def _falling_shape(
-    sweep: prof.Sweep,
-    means: prof.Fits,
-    stretches: dict[Quantity, list[prof.Stretch]],
-    options: Options,
-    banded: bool,
+def _arc(points: prof.Fits, kept: np.ndarray, options: Options) -> rest.Arc | None:
+    """The frontier by arc length. Between its points are others on the same lines, so that two points have a slope."""
+    if len(kept) < 2:
+        return None
+    place = np.arange(len(kept))
+    fine = place if options.construction == "published" else np.linspace(0, place[-1], FINE * place[-1] + 1)
+    parts = (points.axis, points.costs.value, points.returns.value, points.costs.replicates, points.returns.replicates)
+    return rest.arc(*(lines_between(place, part[..., kept], fine) for part in parts))
+
+
+def _falling(
+    sweep: prof.Sweep, means: prof.Fits, stretches: dict[Quantity, list[prof.Stretch]], banded: bool
 ) -> prof.Fits:
-    """Lines between the nearest means that fall with lambda, but over the stretches that clearly rise."""
+    """The nearest means that fall with lambda, but over the stretches that clearly rise."""
     seeds = np.isfinite(sweep.costs).sum(1).astype(float)
     clear = {
         quantity: [stretch for stretch in found if banded and stretch.clear] for quantity, found in stretches.items()
     }
-    fallen = dataclasses.replace(
-        means,
-        returns=prof.falling(means.returns, seeds, clear["return"]),
-        costs=prof.falling(means.costs, seeds, clear["cost"]),
-    )
-    return prof.joined(sweep, fallen, prof.grid_with_knots(means, options), options)
+    returns = prof.falling(means.returns, seeds, clear["return"])
+    costs = prof.floored(prof.falling(means.costs, seeds, clear["cost"]), sweep)
+    return dataclasses.replace(means, returns=returns, costs=costs)
 
 
 def _rises(sweep: prof.Sweep, stretches: dict[Quantity, list[prof.Stretch]], banded: bool) -> tuple[f.Rise, ...]:
@@ -160,9 +159,15 @@ def above_frontier(geo: Geometry) -> list[str]:
     away = means.returns.value - pareto.return_at(own, means.costs.value)
     replicates = means.returns.replicates - pareto.returns_at(geo.traces, means.costs.replicates)
     lo, _ = interval(replicates, geo.options.level)
+    cheaper = own[0][0] - means.costs.value
+    first = np.array([cost[0] for cost, _ in geo.traces])
+    lo_cheaper, _ = interval(first[:, None] - means.costs.replicates, geo.options.level)
     # A mean that is on the line is off by rounding.
     least = 1e-6 * np.ptp(means.returns.value)
-    above = means.lambdas[(away > least) & (lo > least)]
+    least_cost = 1e-6 * np.ptp(means.costs.value)
+    is_above = (away > least) & (lo > least)
+    is_cheaper = (cheaper > least_cost) & (lo_cheaper > least_cost)
+    above = means.lambdas[is_above | is_cheaper]
     if not len(above):
         return []
     names = ", ".join(f"{lam:.3g}" for lam in above)
@@ -174,7 +179,7 @@ def above_frontier(geo: Geometry) -> list[str]:
             "Where means rise with lambda, those of neighbours are pooled before the line is drawn, since the best of "
             "many noisy means is too good."
         )
-    return [f"Lambda {names}: {means_lie} above the frontier by more than the noise. {why}"]
+    return [f"Lambda {names}: {means_lie} above the frontier, or before its lowest cost, by more than the noise. {why}"]
 
 
 def _cost_grid(geo: Geometry) -> np.ndarray:
@@ -183,8 +188,7 @@ def _cost_grid(geo: Geometry) -> np.ndarray:
     if geo.arc is None:
         return np.unique(kept)
     even = geo.arc.at(geo.arc.cost, np.linspace(0, 1, geo.options.grid))
-    bends = kept[np.isin(geo.points.axis[geo.kept], geo.means.axis)]
-    return np.unique(np.concatenate([even, bends]))
+    return np.unique(np.concatenate([even, kept]))
 
 
 def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:
