@@ -14,6 +14,7 @@ from saddle.analysis.margin import rule_margin, spread
 from saddle.analysis.options import Options
 from saddle.analysis.profile import Sweep
 from saddle.analysis.published import comparison_limits
+from saddle.analysis.resolution import unit_of
 from saddle.analysis.smooth import LEAST_NEIGHBOURS
 from saddle.analysis.summary import final_values, statistics, violation
 from saddle.words import counted
@@ -62,7 +63,7 @@ def _sweep_notes(costs: np.ndarray) -> list[str]:
     notes = []
     seeds = np.isfinite(costs).sum(1)
     if len(costs) < LEAST_NEIGHBOURS:
-        notes.append(f"The sweep has only {len(costs)} lambdas: the profile joins them by lines, nothing is smoothed.")
+        notes.append(f"The sweep has only {len(costs)} lambdas: between them lines are drawn where nothing was run.")
     if seeds.max() == 1:
         notes.append("Every lambda has one seed: there are no intervals, no regimes and no margin.")
     elif seeds.min() == 1:
@@ -92,6 +93,9 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
     frontier = geo.frontier(shape) if shape else None
     comparison = _cells(compared, shape, options)
     notes += looser_but_poorer(comparison)
+    advice = geo.recommend(shape, regimes, task, unit_of(finals)) if shape else geo.Advice((), [])
+    notes += advice.notes
+    notes += geo.above_frontier(shape) if shape else []
     if sweep and shape:
         scatter = spread(sweep, shape.shape, options)
         found = [at_limit(shape, scatter, regimes, limit) for limit in limits]
@@ -105,7 +109,7 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
         frontier=frontier,
         slope=slope,
         regimes=regimes,
-        recommended=geo.recommend(shape, regimes, task) if shape else (),
+        recommended=advice.limits,
         published_limits=geo.published_limits(shape, regimes, task),
         limits=tuple(_with_rules(finding, compared, options) for finding in found),
         comparison=comparison,

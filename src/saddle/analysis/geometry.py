@@ -1,7 +1,8 @@
 """What a sweep of fixed lambdas shows: profile, frontier, slope, regimes and recommended limits."""
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,24 +13,29 @@ from saddle.analysis import restrictiveness as rest
 from saddle.analysis.bootstrap import interval
 from saddle.analysis.options import Options
 from saddle.analysis.published import recommended_limits
+from saddle.analysis.resolution import standard_error
+from saddle.analysis.smooth import lines_between
 from saddle.analysis.summary import estimate, numbers
 
+Quantity = Literal["return", "cost"]
+FINE = 4  # parts into which a line between two points of the frontier is cut
 SHARES = (0.25, 0.5, 0.75)  # of seeds, for the attainment surfaces
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """A sweep's curves as arrays. `shape` is what limits and frontiers are read from.
+    """A sweep's curves as arrays. `shape` is what limits are read from, `points` what the frontier is drawn through.
 
-    It is the falling version of `raw` unless the data clearly rise somewhere, or the published way is wanted.
+    It joins `points` by lines: the nearest means that fall with lambda, but where they clearly rise. The published way
+    smooths the means by LOWESS instead.
     """
 
     sweep: prof.Sweep
     options: Options
-    raw: prof.Fits
-    shape: prof.Fits
+    means: prof.Fits  # at the sweep's lambdas
+    shape: prof.Fits  # on a grid
     rises: tuple[f.Rise, ...]
-    points: prof.Fits  # candidates of the frontier, on the grid or at the sweep's lambdas
+    points: prof.Fits  # candidates of the frontier, at the sweep's lambdas
     kept: np.ndarray  # indices of the frontier's points, by rising cost
     traces: list[pareto.Trace]  # the frontier of every replicate
     banded: bool  # some lambda has two seeds or more, so that there are intervals at all
@@ -51,45 +57,71 @@ class Geometry:
 
 def geometry(sweep: prof.Sweep, options: Options) -> Geometry:
     """Fit everything that is fitted once per sweep. Needs at least two lambdas."""
-    raw = prof.fit(sweep, options)
+    means = prof.group_means(sweep, options)
     banded = bool((np.isfinite(sweep.costs).sum(1) > 1).any())
-    rises = _rises(raw, options, banded)
+    at_lambdas = prof.smoothed(sweep, means, means.axis, options)
+    stretches: dict[Quantity, list[prof.Stretch]] = {
+        "return": prof.rising_stretches(at_lambdas.returns, means.returns, options.level),
+        "cost": prof.rising_stretches(at_lambdas.costs, means.costs, options.level),
+    }
     published = options.construction == "published"
-    shape = raw if published or any(rise.clear for rise in rises) else prof.falling(raw)
-    points = prof.fit(sweep, options, sweep.lambdas) if published else shape
+    if published:
+        shape = prof.smoothed(sweep, means, prof.even_grid(means, options), options)
+        points = at_lambdas
+    else:
+        points = _falling(sweep, means, stretches, banded)
+        shape = prof.joined(sweep, points, prof.grid_with_knots(means, options), options)
     select = pareto.running_maxima if published else pareto.nondominated
     cost, returns = points.costs.value, points.returns.value
     kept = pareto.by_cost(select(cost, returns), cost)
     kept = kept[np.concatenate([[True], np.diff(cost[kept]) > 0])]  # equal points once
-    arc = rest.arc(
-        points.axis[kept],
-        cost[kept],
-        returns[kept],
-        points.costs.replicates[:, kept],
-        points.returns.replicates[:, kept],
-    )
+    arc = _arc(points, kept, options)
     traces = pareto.traces(points.costs.replicates, points.returns.replicates)
-    return Geometry(sweep, options, raw, shape, rises, points, kept, traces, banded, arc)
+    rises = _rises(sweep, stretches, banded)
+    return Geometry(sweep, options, means, shape, rises, points, kept, traces, banded, arc)
 
 
-def _rises(raw: prof.Fits, options: Options, banded: bool) -> tuple[f.Rise, ...]:
+def _arc(points: prof.Fits, kept: np.ndarray, options: Options) -> rest.Arc | None:
+    """The frontier by arc length. Between its points are others on the same lines, so that two points have a slope."""
+    if len(kept) < 2:
+        return None
+    place = np.arange(len(kept))
+    fine = place if options.construction == "published" else np.linspace(0, place[-1], FINE * place[-1] + 1)
+    parts = (points.axis, points.costs.value, points.returns.value, points.costs.replicates, points.returns.replicates)
+    return rest.arc(*(lines_between(place, part[..., kept], fine) for part in parts))
+
+
+def _falling(
+    sweep: prof.Sweep, means: prof.Fits, stretches: dict[Quantity, list[prof.Stretch]], banded: bool
+) -> prof.Fits:
+    """The nearest means that fall with lambda, but over the stretches that clearly rise."""
+    seeds = np.isfinite(sweep.costs).sum(1).astype(float)
+    clear = {
+        quantity: [stretch for stretch in found if banded and stretch.clear] for quantity, found in stretches.items()
+    }
+    returns = prof.falling(means.returns, seeds, clear["return"])
+    costs = prof.floored(prof.falling(means.costs, seeds, clear["cost"]), sweep)
+    return dataclasses.replace(means, returns=returns, costs=costs)
+
+
+def _rises(sweep: prof.Sweep, stretches: dict[Quantity, list[prof.Stretch]], banded: bool) -> tuple[f.Rise, ...]:
     found = []
-    curves: tuple[tuple[Literal["return", "cost"], prof.Fit], ...] = (("return", raw.returns), ("cost", raw.costs))
-    for quantity, curve in curves:
-        for stretch in prof.rising_stretches(curve, options.level):
-            ends = raw.lambdas[[stretch.start, stretch.end]]
-            rise = estimate(stretch.rise, *((stretch.lo, stretch.hi) if banded else (np.nan, np.nan)))
-            found.append(f.Rise(quantity, float(ends[0]), float(ends[1]), rise, banded and stretch.lo > 0))
+    for quantity, own in stretches.items():
+        for stretch in own:
+            start, end = sweep.lambdas[[stretch.start, stretch.end]]
+            ends = (stretch.lo, stretch.hi) if banded else (np.nan, np.nan)
+            rise = estimate(stretch.rise, *ends)
+            found.append(f.Rise(quantity, float(start), float(end), rise, banded and stretch.clear))
     return tuple(found)
 
 
 def profile(geo: Geometry) -> f.Profile:
-    """Smoothed return and cost against lambda."""
-    raw = geo.raw
+    """Return and cost against lambda: what limits and the frontier are read from."""
+    shape = geo.shape
     return f.Profile(
-        tuple(raw.lambdas.tolist()),
-        geo.curve(raw.returns.value, raw.returns.replicates),
-        geo.curve(raw.costs.value, raw.costs.replicates),
+        tuple(shape.lambdas.tolist()),
+        geo.curve(shape.returns.value, shape.returns.replicates),
+        geo.curve(shape.costs.value, shape.costs.replicates),
         geo.rises,
     )
 
@@ -118,11 +150,45 @@ def frontier(geo: Geometry) -> f.Frontier:
     )
 
 
+def above_frontier(geo: Geometry) -> list[str]:
+    """A note where means over seeds lie above the frontier by more than their noise, and why that may be."""
+    if not geo.banded:
+        return []
+    means = geo.means
+    own = pareto.trace(geo.points.costs.value, geo.points.returns.value)
+    away = means.returns.value - pareto.return_at(own, means.costs.value)
+    replicates = means.returns.replicates - pareto.returns_at(geo.traces, means.costs.replicates)
+    lo, _ = interval(replicates, geo.options.level)
+    cheaper = own[0][0] - means.costs.value
+    first = np.array([cost[0] for cost, _ in geo.traces])
+    lo_cheaper, _ = interval(first[:, None] - means.costs.replicates, geo.options.level)
+    # A mean that is on the line is off by rounding.
+    least = 1e-6 * np.ptp(means.returns.value)
+    least_cost = 1e-6 * np.ptp(means.costs.value)
+    is_above = (away > least) & (lo > least)
+    is_cheaper = (cheaper > least_cost) & (lo_cheaper > least_cost)
+    above = means.lambdas[is_above | is_cheaper]
+    if not len(above):
+        return []
+    names = ", ".join(f"{lam:.3g}" for lam in above)
+    means_lie = "its mean lies" if len(above) == 1 else "their means lie"
+    if geo.options.construction == "published":
+        why = "The line is drawn through smoothed means, and smoothing pulls bends and cliffs down."
+    else:
+        why = (
+            "Where means rise with lambda, those of neighbours are pooled before the line is drawn, since the best of "
+            "many noisy means is too good."
+        )
+    return [f"Lambda {names}: {means_lie} above the frontier, or before its lowest cost, by more than the noise. {why}"]
+
+
 def _cost_grid(geo: Geometry) -> np.ndarray:
-    """Costs along the frontier, even by arc length, so that steep stretches are resolved."""
+    """Costs along the frontier, even by arc length, so that steep stretches are resolved, and where it may bend."""
+    kept = geo.points.costs.value[geo.kept]
     if geo.arc is None:
-        return np.unique(geo.points.costs.value[geo.kept])
-    return np.unique(geo.arc.at(geo.arc.cost, np.linspace(0, 1, geo.options.grid)))
+        return np.unique(kept)
+    even = geo.arc.at(geo.arc.cost, np.linspace(0, 1, geo.options.grid))
+    return np.unique(np.concatenate([even, kept]))
 
 
 def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:
@@ -168,25 +234,54 @@ def kind_at(regimes: tuple[f.Regime, ...], cost: float) -> f.Kind | None:
     return next((regime.kind for regime in regimes if regime.cost_from <= cost <= regime.cost_to), None)
 
 
-def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str) -> tuple[f.Recommendation, ...]:
-    """One plain limit from the middle of each regime."""
-    arc, published = geo.arc, recommended_limits().get(task, ())
+class Advice(NamedTuple):
+    """Recommended limits, and notes on the regimes that have none."""
+
+    limits: tuple[f.Recommendation, ...]
+    notes: list[str]
+
+
+def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str, unit: float) -> Advice:
+    """One plain limit from the middle of each regime, which costs counted in a `unit` (0: none) can resolve."""
+    arc = geo.arc
     if arc is None:
-        return ()
-    found = []
+        return Advice((), [])
+    found, notes = [], []
     for regime in regimes:
         ends = np.interp([regime.cost_from, regime.cost_to], arc.cost, arc.place)
         middle = float(arc.at(arc.cost, np.array([ends.mean()]))[0])
-        limit = rest.round_limit(middle, regime.cost_from, regime.cost_to)
-        same = [other for other in published if regime.cost_from <= other <= regime.cost_to]
-        if not published:
-            relation = "no recommendation is published for this task"
-        elif same:
-            relation = f"published recommendations in this regime: {_join(same)}"
-        else:
-            relation = f"the published recommendations, {_join(published)}, lie elsewhere"
+        least = max(unit, standard_error(_costs_within(geo.sweep, regime)))
+        limit = None
+        if least <= regime.cost_to:
+            limit = rest.round_limit(middle, max(regime.cost_from, least), regime.cost_to, unit)
+        if limit is None:
+            notes.append(
+                f"No limit is recommended between the costs {regime.cost_from:.3g} and {regime.cost_to:.3g}, a "
+                f"{regime.kind} stretch: costs there cannot be told apart by less than {least:.3g}."
+            )
+            continue
+        relation = _relation(regime, recommended_limits().get(task, ()))
         found.append(f.Recommendation(limit, regime.kind, regime.reason, relation))
-    return tuple(found)
+    return Advice(tuple(found), notes)
+
+
+def _costs_within(sweep: prof.Sweep, regime: f.Regime) -> np.ndarray:
+    """Costs [lambdas, seeds] at the lambdas of a regime; if none was run there, at the two around it."""
+    inside = (sweep.lambdas >= regime.lambda_to) & (sweep.lambdas <= regime.lambda_from)
+    if inside.any():
+        return sweep.costs[inside]
+    after = int(np.searchsorted(sweep.lambdas, regime.lambda_from))
+    return sweep.costs[after - 1 : after + 1]
+
+
+def _relation(regime: f.Regime, published: tuple[float, ...]) -> str:
+    """How a regime stands to the published list of limits."""
+    if not published:
+        return "no recommendation is published for this task"
+    same = [limit for limit in published if regime.cost_from <= limit <= regime.cost_to]
+    if same:
+        return f"published recommendations in this regime: {_join(same)}"
+    return f"the published recommendations, {_join(published)}, lie elsewhere"
 
 
 def published_limits(geo: Geometry | None, regimes: tuple[f.Regime, ...], task: str) -> tuple[f.PublishedLimit, ...]:

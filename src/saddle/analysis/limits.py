@@ -31,7 +31,7 @@ def at_limit(geo: Geometry, scatter: Spread, regimes: tuple[f.Regime, ...], limi
         status=status,
         reason=reason,
         lambda_=estimate(*lam),
-        crossings=tuple(prof.from_axis(prof.crossings(geo.raw.axis, geo.raw.costs.value, limit), options).tolist()),
+        crossings=tuple(prof.from_axis(prof.crossings(shape.axis, shape.costs.value, limit), options).tolist()),
         reached_share=float(np.isfinite(places[1:]).mean()) if geo.banded else None,
         return_=expected,
         regime=kind_at(regimes, limit),
@@ -45,20 +45,20 @@ def _status(geo: Geometry, place: float, limit: float) -> tuple[f.Status, str]:
     if np.isneginf(place):
         low, cost = shape.lambdas[0], shape.costs.value[0]
         return "always below", (
-            f"does not bind: at the smallest lambda of the sweep, {low:.3g}, the smoothed cost is {cost:.3g}, "
+            f"does not bind: at the smallest lambda of the sweep, {low:.3g}, the mean cost is {cost:.3g}, "
             f"within {limit:g} already; lambda* is at most {low:.3g}"
         )
     if np.isposinf(place):
         return "always above", f"not reachable: {_lowest(geo, limit)}, above {limit:g}"
     lam = prof.from_axis(np.array(place), geo.options)
-    return "reached", f"the smoothed cost falls through {limit:g} at lambda {lam:.3g}"
+    return "reached", f"the cost profile falls through {limit:g} at lambda {lam:.3g}"
 
 
 def _lowest(geo: Geometry, limit: float) -> str:
     """How low costs get. A dip below the limit that may be chance is no way to keep it."""
-    index = int(geo.raw.costs.value.argmin())
-    cost = geo.raw.costs.value[index]
-    dip = f"the lowest smoothed cost of the sweep is {cost:.3g}, at lambda {geo.raw.lambdas[index]:.3g}"
+    index = int(geo.means.costs.value.argmin())
+    cost = geo.means.costs.value[index]
+    dip = f"the lowest mean cost of the sweep is {cost:.3g}, at lambda {geo.means.lambdas[index]:.3g}"
     if cost > limit:
         return dip
     return f"{dip}, but costs rise again; the nearest profile that does not ends at {geo.shape.costs.value[-1]:.3g}"

@@ -15,15 +15,15 @@ class Options:
     final_share: float = 0.05
     """Share of training, from its end, over which a run's return and cost are averaged."""
     scale: Literal["log", "linear"] = "log"
-    """Smooth over log lambda, or over lambda as the published scripts do."""
+    """Lines, and smoothing, over log lambda, or over lambda as the published scripts do."""
     frac: float = 0.3
-    """Share of the lambdas that LOWESS looks at for one point (at least five of them)."""
+    """Share of the lambdas that LOWESS looks at for one point (at least five of them): for rises and scatter."""
     iterations: int = 0
     """Robust reweightings of LOWESS."""
     correct: bool = True
     """Add the smoothed residuals, which takes back most of the bias of LOWESS at bends."""
     construction: Literal["dominance", "published"] = "dominance"
-    """Frontier: undominated points of the profile, or running maxima over the sweep's smoothed points."""
+    """Frontier: undominated ones of the means that fall with lambda, or running maxima over smoothed means."""
     level: float = 0.95
     """Of every interval and band."""
     replicates: int = 1000

@@ -1,6 +1,5 @@
-"""Return and cost against lambda: smoothed curves with bootstrap replicates, and where they rise or cross a limit."""
+"""Return and cost against lambda: means over seeds, with bootstrap replicates, and where they rise or cross a limit."""
 
-import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,7 +8,7 @@ from scipy.optimize import isotonic_regression
 
 from saddle.analysis.bootstrap import draw_counts, interval, replicate_means
 from saddle.analysis.options import Options
-from saddle.analysis.smooth import smooth
+from saddle.analysis.smooth import lines_between, smooth
 
 
 class Sweep(NamedTuple):
@@ -54,59 +53,122 @@ def seed_counts(sweep: Sweep, options: Options) -> np.ndarray:
     return draw_counts(np.random.default_rng(options.seed), options.replicates, len(sweep.seeds))
 
 
-def fit(sweep: Sweep, options: Options, at: np.ndarray | None = None) -> Fits:
-    """Smooth the means over seeds, and those of every bootstrap replicate, on a fine grid or at given lambdas."""
-    x = to_axis(sweep.lambdas, options)
-    axis = np.linspace(x[0], x[-1], options.grid) if at is None else to_axis(at, options)
+def group_means(sweep: Sweep, options: Options) -> Fits:
+    """Means over seeds at the sweep's lambdas, with those of every bootstrap replicate."""
     counts = seed_counts(sweep, options)
 
-    def curve(values: np.ndarray, floor: bool) -> Fit:
-        means = np.vstack([np.nanmean(values, axis=1), replicate_means(values, counts, options.level)])
-        curves = smooth(x, means, axis, options.frac, options.iterations, options.correct)
-        if floor and np.nanmin(values) >= 0:  # a line may dip below 0 where costs are near it; no cost does
-            curves = np.maximum(curves, 0.0)
-        return Fit(curves[0], curves[1:])
+    def mean(values: np.ndarray) -> Fit:
+        return Fit(np.nanmean(values, axis=1), replicate_means(values, counts, options.level))
 
-    lambdas = np.clip(from_axis(axis, options), sweep.lambdas[0], sweep.lambdas[-1])
-    return Fits(lambdas, axis, curve(sweep.returns, False), curve(sweep.costs, True))
+    return Fits(sweep.lambdas, to_axis(sweep.lambdas, options), mean(sweep.returns), mean(sweep.costs))
 
 
-def falling(fits: Fits) -> Fits:
-    """The nearest profile that never rises with lambda, for the estimate and each replicate (isotonic regression).
+def smoothed(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> Fits:
+    """LOWESS of the means, and of every replicate's, at rising places of the axis."""
 
-    Return and cost fall with lambda unless the data show otherwise. Without this a frontier takes the best of many
-    noisy points, and is too high where it is flat.
-    """
+    def curve(fit: Fit) -> Fit:
+        rows = smooth(means.axis, _rows(fit), axis, options.frac, options.iterations, options.correct)
+        return Fit(rows[0], rows[1:])
 
-    def mend(curve: Fit) -> Fit:
-        all_of_them = np.vstack([curve.value, curve.replicates])
-        fallen = np.stack([isotonic_regression(row, increasing=False).x for row in all_of_them])
-        return Fit(fallen[0], fallen[1:])
+    costs = floored(curve(means.costs), sweep)
+    return Fits(_lambdas(sweep, axis, options), axis, curve(means.returns), costs)
 
-    return dataclasses.replace(fits, returns=mend(fits.returns), costs=mend(fits.costs))
+
+def joined(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> Fits:
+    """Straight lines between neighbouring lambdas, at places of the axis."""
+
+    def curve(fit: Fit) -> Fit:
+        rows = lines_between(means.axis, _rows(fit), axis)
+        return Fit(rows[0], rows[1:])
+
+    return Fits(_lambdas(sweep, axis, options), axis, curve(means.returns), curve(means.costs))
+
+
+def even_grid(means: Fits, options: Options) -> np.ndarray:
+    """Even places on the axis, from its first lambda to its last."""
+    return np.linspace(means.axis[0], means.axis[-1], options.grid)
+
+
+def grid_with_knots(means: Fits, options: Options) -> np.ndarray:
+    """Even places on the axis together with the sweep's own lambdas, at which joined lines bend."""
+    even = even_grid(means, options)
+    spacing = even[1] - even[0]
+    nearest = np.abs(even[:, None] - means.axis).min(1)
+    return np.sort(np.concatenate([even[nearest > spacing / 4], means.axis]))
+
+
+def _rows(fit: Fit) -> np.ndarray:
+    """The estimate and its replicates, [1 + replicates, places]."""
+    return np.vstack([fit.value, fit.replicates])
+
+
+def floored(costs: Fit, sweep: Sweep) -> Fit:
+    """No mean of costs that are never negative is below 0, though a line or a replicate may dip below."""
+    if np.nanmin(sweep.costs) < 0:
+        return costs
+    return Fit(np.maximum(costs.value, 0.0), np.maximum(costs.replicates, 0.0))
+
+
+def _lambdas(sweep: Sweep, axis: np.ndarray, options: Options) -> np.ndarray:
+    """Lambda at places of the axis, within the sweep to the last bit."""
+    return np.clip(from_axis(axis, options), sweep.lambdas[0], sweep.lambdas[-1])
 
 
 class Stretch(NamedTuple):
-    """Grid indices between which a curve rises, by how much, and the rise's interval."""
+    """Two lambdas of the sweep, by index, between which a quantity rises; by how much, and the rise's interval."""
 
     start: int
     end: int
     rise: float
     lo: float
     hi: float
+    clear: bool  # the intervals of the means' rise and of the smoothed rise both lie above 0
 
 
-def rising_stretches(curve: Fit, level: float, tolerance: float = 0.01) -> list[Stretch]:
-    """Where a profile goes up with lambda by more than a share of its own range."""
-    up = np.concatenate([[False], np.diff(curve.value) > 0, [False]])
+def rising_stretches(smooth_curve: Fit, means: Fit, level: float, tolerance: float = 0.01) -> list[Stretch]:
+    """Where a quantity goes up with lambda by more than a share of its range. Both arguments are at the lambdas run.
+
+    The smoothed curve says where, so that not every wobble of the means is listed; the means say by how much.
+    """
+    up = np.concatenate([[False], np.diff(smooth_curve.value) > 0, [False]])
     starts, ends = np.flatnonzero(up[1:] & ~up[:-1]), np.flatnonzero(~up[1:] & up[:-1])
+    least = tolerance * np.ptp(smooth_curve.value)
     found = []
     for a, b in zip(starts, ends, strict=True):
-        rise = float(curve.value[b] - curve.value[a])
-        if rise > tolerance * np.ptp(curve.value):
-            lo, hi = interval(curve.replicates[:, b] - curve.replicates[:, a], level)
-            found.append(Stretch(int(a), int(b), rise, float(lo), float(hi)))
+        rise = float(means.value[b] - means.value[a])
+        if smooth_curve.value[b] - smooth_curve.value[a] > least and rise > least:
+            lo, hi = interval(means.replicates[:, b] - means.replicates[:, a], level)
+            lo_smooth, _ = interval(smooth_curve.replicates[:, b] - smooth_curve.replicates[:, a], level)
+            clear = bool(lo > 0 and lo_smooth > 0)
+            found.append(Stretch(int(a), int(b), rise, float(lo), float(hi), clear))
     return found
+
+
+def falling(means: Fit, seeds: np.ndarray, rises: list[Stretch]) -> Fit:
+    """The nearest means that do not rise with lambda, but over the stretches `rises` (isotonic regression).
+
+    Of the estimate and of each replicate; a lambda weighs as many as it has `seeds` [lambdas]. Return and cost fall
+    with lambda unless the data show otherwise. Without this a frontier takes the best of many noisy points, and is
+    too high where it is flat.
+    """
+    rows = _rows(means)
+    fallen = np.empty_like(rows)
+    start = 0
+    for stretch in rises:
+        between = slice(stretch.start + 1, stretch.end)
+        before = slice(start, stretch.start + 1)
+        fallen[:, before] = _monotone(rows[:, before], seeds[before], increasing=False)
+        fallen[:, between] = _monotone(rows[:, between], seeds[between], increasing=True)
+        start = stretch.end
+    fallen[:, start:] = _monotone(rows[:, start:], seeds[start:], increasing=False)
+    return Fit(fallen[0], fallen[1:])
+
+
+def _monotone(rows: np.ndarray, weights: np.ndarray, increasing: bool) -> np.ndarray:
+    """Isotonic regression of each row [rows, lambdas]."""
+    if rows.shape[1] == 0:
+        return rows
+    return np.stack([isotonic_regression(row, weights=weights, increasing=increasing).x for row in rows])
 
 
 def crossings(axis: np.ndarray, cost: np.ndarray, limit: float) -> np.ndarray:

@@ -144,16 +144,31 @@ def _partition(angle: np.ndarray, variance: float) -> list[int]:
     return choice[1]
 
 
-def round_limit(target: float, low: float, high: float) -> float:
-    """A plain number near the target and between the two ends."""
+def round_limit(target: float, low: float, high: float, unit: float = 0.0) -> float | None:
+    """A plain number near the target and between the two ends; with a unit, a multiple of it.
+
+    None where no multiple of the unit lies between the ends.
+    """
     target = min(max(target, low), high)
     if target <= 0:
         return 0.0
     tens = 10.0 ** np.floor(np.log10(target))
     plain = np.array([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) * tens
+    if unit > 0:
+        nearest = np.rint(plain / unit)
+        plain = plain[(nearest > 0) & np.isclose(nearest * unit, plain)]
     plain = plain[(plain >= low) & (plain <= high)]
-    nearest = plain[np.abs(np.log(plain / target)).argmin()] if len(plain) else target
-    return float(f"{nearest:.3g}")
+    if len(plain):
+        return float(f"{plain[np.abs(np.log(plain / target)).argmin()]:.3g}")
+    return float(f"{target:.3g}") if unit == 0 else _nearest_multiple(target, low, high, unit)
+
+
+def _nearest_multiple(target: float, low: float, high: float, unit: float) -> float | None:
+    """The positive multiple of a unit that is nearest to the target and between the ends, if there is one."""
+    first, last = max(np.ceil(low / unit), 1.0), np.floor(high / unit)
+    if first > last:
+        return None
+    return float(np.clip(np.rint(target / unit), first, last) * unit)
 
 
 def _between(place: np.ndarray, values: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:

@@ -53,6 +53,15 @@ STEPS = Truth(
 LINE = Truth("Line-v0", lambda lam: 40 - 15 * np.log10(lam), lambda c: 5 * c - 3, (30.0, 40.0, 50.0))
 """One slope everywhere: no regimes."""
 TRUTHS = (BEND, STEPS, LINE)
+"""Smooth ones, which 25 lambdas resolve."""
+CLIFF = Truth(
+    "Cliff-v0",
+    _sigmoid(150, 0, 16, 0.14),
+    lambda c: 4 + 30 * (1 - np.exp(-c / 3)) + 0.08 * c,
+    (2.5, 10.0, 25.0, 70.0),
+    cost_noise=0.5,
+)
+"""Cost falls from 140 to 1 between the lambdas 1 and 3, and with it most of the return, as on Circle1 in small."""
 
 
 def simulate(
@@ -84,10 +93,8 @@ def _row(truth: Truth, stage: str, rule: str, lam: float | None, limit: float | 
 
 def _stages(truth: Truth, rng: np.random.Generator, seeds: int, lambdas: np.ndarray, shared: float, compare: bool):  # noqa: ANN202
     """Rows and final (return, cost, lambda) [runs, 3] of the sweep, then of the comparison."""
-    own = rng.normal(size=(2, len(lambdas), seeds))
-    noise = np.sqrt(shared) * rng.normal(size=(2, 1, seeds)) + np.sqrt(1 - shared) * own
     rows = [_row(truth, "sweep", "fixed", float(lam), None, seed) for lam in lambdas for seed in range(seeds)]
-    yield rows, _finals(truth, truth.cost(lambdas)[:, None], lambdas[:, None], noise)
+    yield rows, sweep_finals(truth, rng, seeds, lambdas, shared)
     if compare:
         for limit in truth.limits[:2]:
             for rule in RULES:
@@ -95,6 +102,13 @@ def _stages(truth: Truth, rng: np.random.Generator, seeds: int, lambdas: np.ndar
                 fixed = lam if rule == "fixed" else None
                 rows = [_row(truth, "compare", rule, fixed, limit, seed) for seed in range(seeds)]
                 yield rows, _finals(truth, np.array([[limit]]), np.array([[lam]]), rng.normal(size=(2, 1, seeds)))
+
+
+def sweep_finals(truth: Truth, rng: np.random.Generator, seeds: int, lambdas: np.ndarray, shared: float) -> np.ndarray:
+    """Final return, cost and lambda [lambdas * seeds, 3] of a sweep, seed by seed within each lambda."""
+    own = rng.normal(size=(2, len(lambdas), seeds))
+    noise = np.sqrt(shared) * rng.normal(size=(2, 1, seeds)) + np.sqrt(1 - shared) * own
+    return _finals(truth, truth.cost(lambdas)[:, None], lambdas[:, None], noise)
 
 
 def _finals(truth: Truth, cost: np.ndarray, lambdas: np.ndarray, noise: np.ndarray) -> np.ndarray:

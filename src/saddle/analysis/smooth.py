@@ -33,12 +33,17 @@ def smooth(
     """
     points = len(x)
     if points < LEAST_NEIGHBOURS:
-        segment = np.clip(np.searchsorted(x, at, side="right") - 1, 0, points - 2)
-        slope = (y[..., segment + 1] - y[..., segment]) / (x[segment + 1] - x[segment])
-        return y[..., segment] + slope * (at - x[segment])
+        return lines_between(x, y, at)
     frac = neighbour_share(frac, points)
     fit = lowess(x, y, frac, iterations, at)
     return fit + lowess(x, y - lowess(x, y, frac, iterations), frac, iterations, at) if correct else fit
+
+
+def lines_between(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Straight lines between neighbours of y [..., points] over rising x [points], at places `at` [places]."""
+    segment = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
+    weight = (at - x[segment]) / (x[segment + 1] - x[segment])
+    return y[..., segment] + weight * (y[..., segment + 1] - y[..., segment])
 
 
 def neighbour_share(frac: float, points: int) -> float:

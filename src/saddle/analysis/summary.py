@@ -9,6 +9,7 @@ import polars as pl
 from saddle.analysis.bootstrap import interquartile_mean, mean_interval
 from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
+from saddle.analysis.resolution import whole_costs
 from saddle.analysis.settings import name_settings
 from saddle.errors import SaddleError
 from saddle.words import counted
@@ -17,7 +18,7 @@ RUN_COLUMNS = ("run", "stage", "task", "algorithm", "rule", "lambda", "limit", "
 
 
 class Finals(NamedTuple):
-    """One row per run that counts: the columns of runs, and return, cost, window, found, env_steps."""
+    """One row per run that counts: the columns of runs, and return, cost, window, found, env_steps, whole."""
 
     frame: pl.DataFrame
     counts: RunCounts
@@ -37,6 +38,7 @@ def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, optio
         .select(*RUN_COLUMNS[:6], pl.col("limit" + suffix).alias("limit"), *RUN_COLUMNS[7:])
     )
     finals = _tails(metrics, "cost" + suffix, options.final_share)
+    finals = finals.join(whole_costs(metrics, "cost" + suffix), on="run", how="left")
     joined = wanted.join(finals, on="run", how="left", maintain_order="left")
     good = joined.filter(pl.col("return").is_finite() & pl.col("cost").is_finite())
     counts = RunCounts(

@@ -35,7 +35,7 @@ class LimitFinding:
     lambda_: Estimate
     """lambda*, None unless reached; an end of None lies beyond the sweep. Also without a value an end may be known."""
     crossings: tuple[float, ...]
-    """Every lambda at which the smoothed cost falls through the limit; lambda* is the first."""
+    """Every lambda at which the cost profile falls through the limit; lambda* is the first."""
     reached_share: float | None
     """Share of bootstrap replicates in which the profile crosses the limit."""
     return_: Estimate

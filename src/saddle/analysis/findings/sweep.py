@@ -20,19 +20,19 @@ class Group(Statistics, _FixedLambda):  # a dataclass has the fields of its last
 
 @dataclass(frozen=True)
 class Rise:
-    """A stretch of a profile that goes up with lambda, where it should fall."""
+    """A stretch between two lambdas that were run over which a mean goes up, where it should fall."""
 
     quantity: Literal["return", "cost"]
     lambda_from: float
     lambda_to: float
     rise: Estimate
     clear: bool
-    """Whether the rise's interval lies above 0."""
+    """Whether the rise's interval lies above 0, and that of the smoothed rise."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Smoothed return and cost against lambda, on a fine grid."""
+    """Return and cost against lambda, on a fine grid: what limits and the frontier are read from."""
 
     lambda_: tuple[float, ...]
     return_: Curve

@@ -21,7 +21,7 @@ from saddle.report.page.reproduce import reproduce
 from saddle.study.store import Study
 from saddle.words import counted
 
-COLUMNS = ("run", "epoch", "env_steps", *QUANTITIES)
+COLUMNS = ("run", "epoch", "env_steps", "episodes", *QUANTITIES)
 SHOWN = ("task", "algorithm", "groups", "profile", "frontier", "regimes", "recommended", "published_limits")
 SHOWN += ("limits", "comparison", "pairs", "notes")
 NOT_SHOWN = {"violations", "attainment", "crossings"}  # the page does without them, at any depth

@@ -21,7 +21,7 @@ function drawProfile(state) {
       quietX: i === 0,
       x: { domain, log, title: "λ" },
       y: { domain: span([...means, ...known(curve.lo), ...known(curve.hi), ...curve.value], { zero: name === "cost" }), title, colour: `var(--${name})` },
-      label: `Smoothed ${name} against lambda on ${task.task}`,
+      label: `Profile of ${name} against lambda on ${task.task}`,
     });
     chart.moving = draw("g");
     chart.back.append(chart.moving);
@@ -38,8 +38,8 @@ function drawProfile(state) {
   });
   const level = percent(state.data.options.level);
   $("#profile-legend").append(
-    legendLine("smoothed return", "var(--return)"),
-    legendLine("smoothed cost", "var(--cost)"),
+    legendLine("return profile", "var(--return)"),
+    legendLine("cost profile", "var(--cost)"),
     legendBand(`${level} band`, "var(--muted)"),
     legendItem("limit d", draw("line", { x1: -11, x2: 11, class: "limit-line" })),
     legendItem(`λ* with its ${level} interval`, draw("rect", { x: -8, y: -7, width: 16, height: 14, class: "star-band" }), draw("line", { y1: -7, y2: 7, class: "star-line" })),
