@@ -114,8 +114,13 @@ def evaluate(
     path: Annotated[Positional[Path], arg(metavar="DIR", help="A study or training, or the folder of a policy.")],
     episodes: Annotated[int, arg(metavar="N", help="Episodes of each policy.")] = 100,
     limit: Annotated[
-        float | None, arg(metavar="D", help="Cost limit.", help_behavior_hint="(default: each run's own)")
-    ] = None,
+        tuple[float, ...],
+        arg(
+            metavar="D ...",
+            help="Cost limit of each constraint.",
+            help_behavior_hint="(default: each run's own)",
+        ),
+    ] = (),
     seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
     as_json: Json = False,
 ) -> None:
