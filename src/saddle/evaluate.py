@@ -137,6 +137,9 @@ def _fitting(task: str, limits: tuple[float, ...]) -> Limits:
             f"--limit has {len(limits)} values, but {task} has {len(names)} constraint(s): {', '.join(names)}; "
             "give one limit for each"
         )
+    for limit in limits:
+        if not 0 <= limit < float("inf"):
+            raise SaddleError(f"--limit {limit:g} is not a cost; limits are finite and 0 or more")
     return limits
 
 
