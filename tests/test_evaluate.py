@@ -1,20 +1,28 @@
 """Playing many trained policies: in one program, each as if alone, under every constraint, and what is said besides."""
 
 import json
+import shutil
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 from learners.toys import Chain, TwoCosts
 
+import saddle
 from saddle import evaluate, policies, progress, rollouts
 from saddle.cli import main
 from saddle.collect import first_keys
 from saddle.config import PPO, GradientAscent
 from saddle.policies import Form, Gaussian, Weights
+from saddle.study.atomic import write_json
+from saddle.study.columns import runs_frame
+from saddle.study.writer import manifest, write_runs
 from saddle.tasks import registry
 from saddle.tasks.host import HostStep
 from saddle.train import train
+
+LOGS = Path(__file__).parent / "data" / "omnisafe_logs"
 
 
 class Counted(Chain):
@@ -169,6 +177,49 @@ def test_every_constraint_is_judged(two_costs, capsys):
     assert "constraint" in table and "near" in table and "far" in table
     assert main(["evaluate", str(two_costs), "--limit", "9"]) == 2
     assert "2 constraint(s): near, far" in capsys.readouterr().err
+
+
+def test_a_study_without_policies_says_so(two_costs, tmp_path, capsys):
+    bare = Path(shutil.copytree(two_costs, tmp_path / "bare"))
+    shutil.rmtree(bare / "policies" / saddle.open_study(bare).runs["run"][0])
+    capsys.readouterr()
+    assert main(["evaluate", str(bare), "--episodes", "1", "--json"]) == 0
+    said = capsys.readouterr()
+    assert len(json.loads(said.out)) == 4 and "1 of 2 finished runs have no policy here" in said.err
+    shutil.rmtree(bare / "policies")
+    assert main(["evaluate", str(bare)]) == 2
+    error = capsys.readouterr().err
+    assert "no policies here: 2 runs are finished" in error and "was not kept" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_nor_has_an_import_any(tmp_path, capsys):
+    assert main(["import", "omnisafe", str(LOGS), "--out", str(tmp_path / "s")]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(tmp_path / "s")]) == 2
+    error = capsys.readouterr().err
+    assert "no policies here: its 6 finished runs were imported from logs" in error
+    run = saddle.open_study(tmp_path / "s").runs["run"][0]
+    assert main(["export", str(tmp_path / "s"), "--run", run, "--out", str(tmp_path / "p")]) == 2
+    assert "the run is done, but the study was imported" in capsys.readouterr().err
+
+
+def test_nor_has_a_study_that_is_not_finished(tmp_path, capsys):
+    write_runs(tmp_path, "u", runs_frame([{"run": "a", "task": "Chain", "status": "planned"}]))
+    write_json(tmp_path / "manifest.json", manifest("s", None, {}))
+    assert main(["evaluate", str(tmp_path)]) == 2
+    assert "holds no finished run yet; 'saddle study status" in capsys.readouterr().err
+
+
+def test_export_names_runs_and_who_lists_them(two_costs, tmp_path, capsys):
+    names = saddle.open_study(two_costs).runs["run"].to_list()
+    capsys.readouterr()
+    assert main(["export", str(two_costs), "--run", "nope", "--out", str(tmp_path / "p")]) == 2
+    error = capsys.readouterr().err
+    assert all(name in error for name in names)
+    assert f"'saddle study export {two_costs} --csv FOLDER' lists them all in runs.csv" in error
+    assert main(["study", "export", str(two_costs), "--csv", str(tmp_path / "csv")]) == 0
+    assert all(name in (tmp_path / "csv" / "runs.csv").read_text() for name in names)
 
 
 @pytest.mark.parametrize(
