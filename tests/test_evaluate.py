@@ -1,8 +1,10 @@
-"""Playing many trained policies: in one program, each as if alone, under every constraint, and what is said besides."""
+"""Trained policies played in one program, each as if alone; tasks with several constraints; what is said besides."""
 
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import jax
 import numpy as np
@@ -11,10 +13,13 @@ from learners.toys import Chain, TwoCosts
 
 import saddle
 from saddle import evaluate, policies, progress, rollouts
+from saddle.analysis import Options
 from saddle.cli import main
 from saddle.collect import first_keys
 from saddle.config import PPO, GradientAscent
 from saddle.policies import Form, Gaussian, Weights
+from saddle.report.curves import training_curves
+from saddle.report.page.data import study_data
 from saddle.study.atomic import write_json
 from saddle.study.columns import runs_frame
 from saddle.study.writer import manifest, write_runs
@@ -49,7 +54,7 @@ def made(number, task="Chain", obs_dim=2, hidden=(64, 64)):
     draw = np.random.default_rng(number)
     widths = (obs_dim, *hidden, 1)
     layers = []
-    for before, after in zip(widths[:-1], widths[1:], strict=True):
+    for before, after in pairwise(widths):
         w = draw.normal(size=(before, after)) / np.sqrt(before)
         layers.append((w.astype(np.float32), draw.normal(size=after).astype(np.float32)))
     ones = np.ones(obs_dim, np.float32)
@@ -118,7 +123,7 @@ def test_a_batch_is_bounded_by_worlds_and_by_weights(monkeypatch):
 class Pendulums:
     """Worlds on the host: the observation counts steps from the seed on, an episode ends after 3 + seed % 3 steps."""
 
-    batches: list[int] = []
+    batches: ClassVar[list[int]] = []
 
     def __init__(self, name, worlds, threads=None):
         self.spec = Chain().spec
@@ -177,6 +182,45 @@ def test_every_constraint_is_judged(two_costs, capsys):
     assert "constraint" in table and "near" in table and "far" in table
     assert main(["evaluate", str(two_costs), "--limit", "9"]) == 2
     assert "2 constraint(s): near, far" in capsys.readouterr().err
+
+
+def analysed(capsys, study, *words):
+    capsys.readouterr()
+    assert main(["analyze", str(study), "--json", *words]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["tasks"]
+    return found
+
+
+def test_analysis_says_which_constraint_it_looked_at(two_costs, capsys):
+    first = analysed(capsys, two_costs)
+    assert first["notes"][0].startswith("Looked at the first of 2 constraints: near.")
+    assert first["notes"][0].endswith("not looked at: far (--constraint 1).")
+    second = analysed(capsys, two_costs, "--constraint", "1")
+    assert second["notes"][0].startswith("Looked at the second of 2 constraints: far.")
+    ours, theirs = first["comparison"][0], second["comparison"][0]
+    assert (ours["limit"], theirs["limit"]) == (0.5, 1e-6) and theirs["violated"]
+    assert ours["cost"]["value"] != theirs["cost"]["value"]
+    assert main(["analyze", str(two_costs), "--constraint", "2"]) == 2
+    assert "there is no constraint 2 here" in capsys.readouterr().err
+
+
+def test_report_and_figures_look_at_one_constraint_too(two_costs, tmp_path, capsys):
+    study = saddle.open_study(two_costs)
+    curves = []
+    for constraint in (0, 1):
+        (part,) = study_data(study, Options(constraint=constraint, replicates=100))["tasks"]
+        assert part["notes"][0].startswith(("Looked at the first", "Looked at the second")[constraint])
+        assert part["series"][0]["limit"] == (0.5, 1e-6)[constraint]
+        curves.append(part["series"][0]["curves"]["cost"])
+        training = training_curves(study.runs, study.scan_metrics(), constraint)
+        column = "cost_1" if constraint else "cost"
+        np.testing.assert_allclose(training["cost_mean"].mean(), study.metrics[column].mean(), rtol=1e-5)
+    assert curves[0] != curves[1]
+    words = [str(two_costs), "--constraint", "1", "--out"]
+    assert main(["report", *words, str(tmp_path / "page.html")]) == 0
+    assert "Looked at the second of 2 constraints: far" in (tmp_path / "page.html").read_text()
+    assert main(["figures", *words, str(tmp_path / "figures")]) == 0
+    assert "Looked at the second of 2 constraints: far" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_study_without_policies_says_so(two_costs, tmp_path, capsys):

@@ -99,12 +99,14 @@ class Study:
         row = runs.filter(pl.col("run") == run)
         if row.is_empty():
             names = runs["run"].to_list()
-            some = difflib.get_close_matches(run, names, n=3, cutoff=0) or ["none"]
-            lists = f"'saddle study export {self.path} --csv FOLDER' lists them all in runs.csv"
-            return f"{self.path} has no run {run!r}; of its {len(names)} runs the nearest are {', '.join(some)}; {lists}"
+            some = ", ".join(difflib.get_close_matches(run, names, n=3, cutoff=0))
+            return (
+                f"{self.path} has no run {run!r}; the nearest of its {len(names)} runs are {some}; "
+                f"'saddle study export {self.path} --csv FOLDER' lists them all in runs.csv"
+            )
         status = row["status"][0]
         if status == "done":
-            why = "the run is done, but the study was imported, or stored without its policies; run it again to have one"
+            why = "the run is done, but the study was imported, or stored without policies; run it again"
         else:
             why = f"it is {status}, and a run has a policy once it is done"
         return f"run {run!r} has no policy in {self.path}: {why}"

@@ -11,6 +11,7 @@ import polars as pl
 
 from saddle.analysis import Findings, Options, TaskFindings, analyze
 from saddle.analysis.assemble import IS_COMPARISON, IS_SWEEP
+from saddle.analysis.constraints import BY_CONSTRAINT, further, seen_by
 from saddle.analysis.published import comparison_limits
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import final_values
@@ -34,7 +35,10 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         raise SaddleError(
             f"nothing to report about {study.path} yet: {state}; 'saddle study status' says how far it is"
         )
-    metrics = study.scan_metrics().select(COLUMNS).collect()
+    scan = study.scan_metrics()
+    there = scan.collect_schema().names()
+    others = [column for name in BY_CONSTRAINT for column in further(there, name)]
+    metrics = scan.select(*COLUMNS, *others).collect()
     names = runs["task"].unique(maintain_order=True).to_list()
     parts = [runs.filter(pl.col("task") == task) for task in names]
     # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
@@ -60,7 +64,7 @@ def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[s
         rows = finals.filter(pl.col("algorithm") == found.algorithm)
         part = {key: _shown(plain[key]) for key in SHOWN}
         part["notes"] = [*findings.notes, *found.notes]
-        parts.append(part | _series(found, rows, own))
+        parts.append(part | _series(found, rows, seen_by(own.lazy(), options.constraint).collect()))
     return {"counts": vars(findings.runs), "parts": parts}
 
 

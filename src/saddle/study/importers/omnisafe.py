@@ -35,8 +35,8 @@ COLUMNS = {
     "Loss/Loss_reward_critic": ("loss_vr",),
     "Loss/Loss_cost_critic": ("loss_vc",),
 }
-# OmniSafe names a learner and its multiplier's rule in one word. Here they are two, so that the rules of one learner are
-# compared with each other; any other algorithm keeps its name.
+# OmniSafe names a learner and its multiplier's rule in one word. Here they are two, so that the rules of one
+# learner are compared with each other; any other algorithm keeps its name.
 LEARNERS = {
     "PDO": "PolicyGradient",
     "RCPO": "NaturalPG",
