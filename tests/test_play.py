@@ -318,6 +318,14 @@ def test_an_episode_is_played_and_drawn(tmp_path, monkeypatch, policy):
     assert [int(state.steps) for state in first.states] == list(range(6))
 
 
+def test_it_says_what_it_wrote_and_how_the_episode_went(monkeypatch, tmp_path, capsys):
+    drawn = []
+    monkeypatch.setitem(play_module.WRITERS, ".png", lambda *given: drawn.append(given[0]))
+    play(CIRCLE, "scripted", tmp_path / "x.png", steps=40)
+    totals = f"return {drawn[0].rewards.sum():.2f}, cost {drawn[0].costs.sum():.0f}, 40 env steps"
+    assert capsys.readouterr().out == f"wrote {tmp_path / 'x.png'}: {totals}\n"
+
+
 def test_an_episode_stops_at_its_end(monkeypatch, tmp_path):
     drawn = []
     monkeypatch.setitem(play_module.WRITERS, ".gif", lambda *given: drawn.append(given[0]))

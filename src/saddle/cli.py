@@ -115,8 +115,13 @@ def evaluate(
     path: Annotated[Positional[Path], arg(metavar="DIR", help="A study or training, or the folder of a policy.")],
     episodes: Annotated[int, arg(metavar="N", help="Episodes of each policy.")] = 100,
     limit: Annotated[
-        float | None, arg(metavar="D", help="Cost limit.", help_behavior_hint="(default: each run's own)")
-    ] = None,
+        tuple[float, ...],
+        arg(
+            metavar="D ...",
+            help="Cost limit of each constraint.",
+            help_behavior_hint="(default: each run's own)",
+        ),
+    ] = (),
     seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -156,12 +161,23 @@ Published = Annotated[
 ]
 
 
+Constraint = Annotated[
+    int, arg(metavar="N", help="Whose costs and limits, where a task has several constraints; the first is 0.")
+]
+
+
 @app.command
-def analyze(study: StudyDir, limits: Limits = (), published: Published = False, as_json: Json = False) -> None:
+def analyze(
+    study: StudyDir,
+    limits: Limits = (),
+    published: Published = False,
+    constraint: Constraint = 0,
+    as_json: Json = False,
+) -> None:
     """Say what a study shows: lambda*, frontier, regimes, recommended limits, margins, and rules compared."""
     from saddle.analysis import verbs
 
-    verbs.analyze(study, sum(limits, ()), published, as_json)
+    verbs.analyze(study, sum(limits, ()), published, as_json, constraint)
 
 
 @app.command(name="compare-paper")
@@ -178,11 +194,12 @@ def figures(
     out: Annotated[Path, arg(metavar="DIR", help="Folder to write to; made if need be.")],
     limits: Limits = (),
     published: Published = False,
+    constraint: Constraint = 0,
 ) -> None:
     """Draw every figure of a study (PDF and PNG) and write its tables (LaTeX, Markdown, CSV)."""
     from saddle.report.write import write
 
-    write(study, out, sum(limits, ()), published)
+    write(study, out, sum(limits, ()), published, constraint)
 
 
 @app.command
@@ -194,11 +211,12 @@ def report(
         arg(name="limit", metavar="D ...", help="Cost limits to answer beside the usual ones.", help_behavior_hint=""),
     ] = (),
     published: Published = False,
+    constraint: Constraint = 0,
 ) -> None:
     """Write one HTML file that shows a study, offline: frontier, profile, lambda* at any limit, rules compared."""
     from saddle.report.page import write
 
-    write(study, out, sum(limits, ()), published)
+    write(study, out, sum(limits, ()), published, constraint)
 
 
 app.command(bench, name="bench", help="Measure speed on this machine.")

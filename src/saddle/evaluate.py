@@ -1,32 +1,44 @@
 """`saddle evaluate` and `saddle export`: what trained policies do, and how to take them elsewhere."""
 
 import json
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
-from saddle import open_study, policies, tasks
-from saddle.collect import first_keys
+from saddle import open_study, policies, rollouts, tasks
 from saddle.console import console
 from saddle.errors import SaddleError
+from saddle.gym.checks import check_seeds
 from saddle.policies import Gaussian
+from saddle.progress import counting
 from saddle.study.store import MANIFEST, Study
 from saddle.tables import Column, print_table
-from saddle.tasks import Task
 from saddle.words import counted
 
 Mode = Literal["deterministic", "stochastic"]
+MODES: tuple[Mode, Mode] = ("deterministic", "stochastic")  # in the order of `rollouts.play`
+
+Limits = Sequence[float | None]
+
+
+class Trained(NamedTuple):
+    """A policy, and what it was trained under."""
+
+    run: str
+    policy: Gaussian
+    limits: Limits  # of each constraint; empty where nobody knows
 
 
 @dataclass(frozen=True)
 class Score:
-    """Episodes of one policy. Violating: cost above the limit."""
+    """Episodes of one policy in one mode, seen by one constraint. Violating: cost above the limit.
+
+    A task with several constraints has a score for each of them.
+    """
 
     run: str
     task: str
@@ -39,18 +51,21 @@ class Score:
     length_mean: float
     limit: float | None
     violating: float | None  # share of episodes
+    constraint: str
 
 
-def evaluate(path: Path, episodes: int, limit: float | None, seed: int, as_json: bool) -> None:
-    """Play the policies of a study or of a folder, by their mean and as trained, and print how they fare."""
+def evaluate(path: Path, episodes: int, limits: tuple[float, ...], seed: int, as_json: bool) -> None:
+    """Play the policies of a study or of a folder, by their mean and as trained, and print how they fare.
+
+    limits: one per constraint, in place of the runs' own; none keeps those.
+    """
     if episodes < 1:
         raise SaddleError(f"--episodes is {episodes}; it must be at least 1")
+    check_seeds([seed])
     found = _policies(path)
-    scores = [
-        score(run, policy, mode, episodes, limit if limit is not None else own, seed)
-        for run, policy, own in found
-        for mode in ("deterministic", "stochastic")
-    ]
+    if limits:
+        found = [one._replace(limits=_fitting(one.policy.task, limits)) for one in found]
+    scores = list(_scores(found, episodes, seed))
     if as_json:
         print(json.dumps([asdict(one) for one in scores], indent=2))
     else:
@@ -70,94 +85,111 @@ def export(path: Path, out: Path, run: str | None) -> None:
     print(f"wrote {out / 'policy.npz'} and {out / 'policy.json'}: {chosen}")
 
 
-def score(run: str, policy: Gaussian, mode: Mode, episodes: int, limit: float | None, seed: int) -> Score:
-    """Play whole episodes, all at once."""
-    task = tasks.make(policy.task)
-    play = _on_host if tasks.on_host(task) else _on_device
-    ret, length, cost = np.asarray(play(task, policy, mode == "stochastic", episodes, seed)).T[:3]
-    over = None if limit is None else float(np.mean(cost > limit))
-    spread = lambda x: float(np.std(x, ddof=1)) if episodes > 1 else 0.0
-    return Score(
-        run=run,
-        task=policy.task,
-        mode=mode,
-        episodes=episodes,
-        return_mean=float(ret.mean()),
-        return_sd=spread(ret),
-        cost_mean=float(cost.mean()),
-        cost_sd=spread(cost),
-        length_mean=float(length.mean()),
-        limit=limit,
-        violating=over,
-    )
+def _scores(found: list[Trained], episodes: int, seed: int) -> Iterator[Score]:
+    """Policy by policy, mode by mode, constraint by constraint."""
+    totals: dict[int, np.ndarray] = {}
+    names: dict[str, tuple[str, ...]] = {}
+    for task, places in rollouts.by_form([one.policy for one in found]):
+        alike = [found[place].policy for place in places]
+        with counting(f"evaluating {_many(len(alike))} of {task}", len(alike)) as done:
+            played = rollouts.play(alike, episodes, seed, done)
+        names[task] = tasks.make(task).spec.constraints
+        totals.update(zip(places, played, strict=True))
+    for place, one in enumerate(found):
+        for mode, total in zip(MODES, totals[place], strict=True):
+            yield from _judged(one, mode, names[one.policy.task], total)
 
 
-def _act(policy: Gaussian, stochastic: bool, obs: Array, key: Array) -> Array:
-    """obs [N, obs_dim] -> actions [N, action_dim]."""
-    mean = policy.mean(obs)
-    return mean + jnp.exp(policy.log_std) * jax.random.normal(key, mean.shape) if stochastic else mean
+def _judged(one: Trained, mode: Mode, constraints: tuple[str, ...], total: np.ndarray) -> Iterator[Score]:
+    """A score for each constraint. total [episodes, 2 + m]: return, length, costs."""
+    ret, length = total[:, 0], total[:, 1]
+    for i, constraint in enumerate(constraints):
+        cost = total[:, 2 + i]
+        limit = one.limits[i] if i < len(one.limits) else None
+        yield Score(
+            run=one.run,
+            task=one.policy.task,
+            mode=mode,
+            episodes=len(total),
+            return_mean=float(ret.mean()),
+            return_sd=_spread(ret),
+            cost_mean=float(cost.mean()),
+            cost_sd=_spread(cost),
+            length_mean=float(length.mean()),
+            limit=limit,
+            violating=None if limit is None else float(np.mean(cost > limit)),
+            constraint=constraint,
+        )
 
 
-def _on_device(task: Task, policy: Gaussian, stochastic: bool, episodes: int, seed: int) -> Array:
-    """Totals [episodes, 2 + m]: return, length, costs. A world that has ended adds nothing more."""
-    worlds = first_keys(jax.random.key(seed)[None], episodes)
-    keys = jax.random.split(jax.random.key(seed + 1), task.spec.episode_length)
-
-    def step(carry: tuple, key: Array) -> tuple[tuple, None]:
-        state, total, running = carry
-        after = jax.vmap(task.step)(state, _act(policy, stochastic, state.obs, key))
-        gained = jnp.concatenate([after.reward[:, None], jnp.ones((episodes, 1)), after.cost], -1)
-        total = total + jnp.where(running[:, None], gained, 0.0)
-        return (after, total, running & ~(after.terminated | after.truncated)), None
-
-    @jax.jit
-    def play() -> Array:
-        start = jax.vmap(task.reset)(worlds)
-        total = jnp.zeros((episodes, 2 + len(task.spec.constraints)))
-        return jax.lax.scan(step, (start, total, jnp.ones(episodes, bool)), keys)[0][1]
-
-    return play()
+def _spread(values: np.ndarray) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def _on_host(task: Task, policy: Gaussian, stochastic: bool, episodes: int, seed: int) -> np.ndarray:
-    """As `_on_device`."""
-    host = tasks.host_worlds(task.spec.name, episodes)
-    act = jax.jit(partial(_act, policy, stochastic))
-    obs = host.reset(np.arange(seed * episodes, (seed + 1) * episodes, dtype=np.uint64))
-    total, running = np.zeros((episodes, 2 + len(task.spec.constraints))), np.ones(episodes, bool)
-    for key in jax.random.split(jax.random.key(seed + 1), task.spec.episode_length):
-        now = host.step(np.asarray(act(jnp.asarray(obs), key)))
-        total += running[:, None] * np.column_stack([now.reward, np.ones(episodes), now.cost])
-        running &= ~(now.terminated | now.truncated)
-        obs = now.obs
-        if not running.any():
-            break
-    return total
+def _many(count: int) -> str:
+    return "1 policy" if count == 1 else f"{count} policies"
 
 
-def _policies(path: Path) -> list[tuple[str, Gaussian, float | None]]:
-    """Name, policy and cost limit of everything trained that `path` holds."""
+def _fitting(task: str, limits: tuple[float, ...]) -> Limits:
+    """The limits, if there is one for each of the task's constraints."""
+    names = tasks.make(task).spec.constraints
+    if len(limits) != len(names):
+        raise SaddleError(
+            f"--limit has {len(limits)} values, but {task} has {len(names)} constraint(s): {', '.join(names)}; "
+            "give one limit for each"
+        )
+    for limit in limits:
+        if not 0 <= limit < float("inf"):
+            raise SaddleError(f"--limit {limit:g} is not a cost; limits are finite and 0 or more")
+    return limits
+
+
+def _policies(path: Path) -> list[Trained]:
+    """Everything trained that `path` holds."""
     if not (path / MANIFEST).exists():
-        return [(path.name, policies.gaussian(path), None)]
+        return [Trained(path.name, policies.gaussian(path), ())]
     study: Study = open_study(path)
-    rows = study.runs.select("run", "limit").iter_rows()
-    done = [(run, limit) for run, limit in rows if study.policy_folder(run).is_dir()]
-    if not done:
-        raise SaddleError(f"{path} holds no finished run yet; 'saddle study status {path}' says how far it is")
-    return [(run, policies.gaussian(study.policy_folder(run)), limit) for run, limit in done]
+    runs = study.runs
+    columns = [name for name in runs.columns if name == "limit" or name.startswith("limit_")]
+    rows = runs.select("run", *columns).iter_rows()
+    kept = [(run, limits) for run, *limits in rows if study.policy_folder(run).is_dir()]
+    finished = int((runs["status"] == "done").sum())
+    if not kept:
+        raise SaddleError(_no_policies(study, finished))
+    if len(kept) < finished:
+        missing = finished - len(kept)
+        print(f"note: {missing} of {finished} finished runs have no policy here; they are left out", file=sys.stderr)
+    return [Trained(run, policies.gaussian(study.policy_folder(run)), limits) for run, limits in kept]
+
+
+def _no_policies(study: Study, finished: int) -> str:
+    """Why a study without policies has none, and what to do."""
+    path = study.path
+    if not finished:
+        return f"{path} holds no finished run yet; 'saddle study status {path}' says how far it is"
+    if "imported" in study.manifest.get("plan", {}):
+        why = f"its {finished} finished runs were imported from logs, which hold none"
+    else:
+        why = f"{finished} runs are finished, but the folder {path / 'policies'} was not kept"
+    return (
+        f"no policies here: {why}; evaluate a directory that 'saddle train' or 'saddle study run' wrote, "
+        "or the folder of one policy"
+    )
 
 
 def _print(scores: list[Score]) -> None:
-    columns = (
-        Column("run", identifies=True),
-        Column("policy", identifies=True),
-        *(Column(name, right=True) for name in ("return", "cost", "length", "limit", "violating")),
-    )
+    several = len({(one.task, one.constraint) for one in scores}) > len({one.task for one in scores})
+    columns = [Column("run", identifies=True), Column("policy", identifies=True)]
+    if several:
+        columns.append(Column("constraint", identifies=True))
+    columns += [Column(name, right=True) for name in ("return", "cost", "length", "limit", "violating")]
     rows = []
     for one in scores:
+        which = [one.constraint] if several else []
         row = (
             one.run,
             one.mode,
+            *which,
             f"{one.return_mean:.2f} ± {one.return_sd:.2f}",
             f"{one.cost_mean:.2f} ± {one.cost_sd:.2f}",
             f"{one.length_mean:.0f}",

@@ -26,7 +26,7 @@ WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
 def play(
     task: str, policy: str | None, out: Path, seed: int = 0, steps: int | None = None, lidar: bool = False
 ) -> None:
-    """Play one episode and write it to `out`: .png, .gif or .mp4 by its ending.
+    """Play one episode, write it to `out` (.png, .gif or .mp4 by its ending), and say how it went.
 
     task: its name; policy: 'random', 'scripted', or the path of an exported policy, None for the scripted one or, where
     there is none, the random one; seed: of the world and of a random policy; steps: env steps, the whole episode when
@@ -44,7 +44,9 @@ def play(
     check_drawable(task)
     write = _writer(out)
     with _replacing(out) as unfinished:
-        write(Episode(made.spec, name, seed, roll(made, actor, key, steps)), unfinished, lidar)
+        episode = Episode(made.spec, name, seed, roll(made, actor, key, steps))
+        write(episode, unfinished, lidar)
+    _say(out, episode.rewards, episode.costs)
 
 
 def _play_body(task: str, policy: Policy, name: str, out: Path, seed: int, steps: int, lidar: bool) -> None:
@@ -58,7 +60,14 @@ def _play_body(task: str, policy: Policy, name: str, out: Path, seed: int, steps
     Camera(BODIES[task], (64, 48)).close()  # where nothing can be drawn, say so before the work
     writers = {".png": running.write_still, ".gif": running.write_gif, ".mp4": running.write_mp4}
     with _replacing(out) as unfinished:
-        writers[out.suffix.lower()](run_body(task, policy, name, seed, steps), unfinished, lidar)
+        run = run_body(task, policy, name, seed, steps)
+        writers[out.suffix.lower()](run, unfinished, lidar)
+    _say(out, run.reward, run.cost)
+
+
+def _say(out: Path, rewards: np.ndarray, costs: np.ndarray) -> None:
+    """What was written, and the episode's totals. rewards, costs [T + 1], 0 at the reset."""
+    print(f"wrote {out}: return {rewards.sum():.2f}, cost {costs.sum():.0f}, {len(rewards) - 1} env steps")
 
 
 def run_body(task: str, policy: Policy, name: str, seed: int, steps: int) -> "Run":

@@ -6,10 +6,9 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -84,13 +83,42 @@ def heading(lidar: Array | np.ndarray) -> Array:
     return jnp.arctan2(jnp.sum(lidar * jnp.sin(angles)), jnp.sum(lidar * jnp.cos(angles)))
 
 
+class Form(NamedTuple):
+    """What two policies must share to act in one compiled program: the shape of the network, not its numbers."""
+
+    widths: tuple[int, ...]  # of all layers: obs_dim, hidden ..., action_dim
+    activation: str
+    obs_clip: float | None
+
+
+class Weights(NamedTuple):
+    """The numbers of a policy. With a leading axis on every array, those of many policies of one form."""
+
+    layers: tuple[tuple[Any, Any], ...]  # w [in, out] and b [out], from the observation to the action
+    obs_mean: Any  # [obs_dim]
+    obs_scale: Any  # [obs_dim], one over the standard deviation
+    log_std: Any  # [action_dim]
+
+
 @dataclass(frozen=True)
 class Gaussian:
     """A trained policy: a normal distribution around a network's output."""
 
     task: str
-    mean: Callable[[Array | np.ndarray], Array]  # obs [..., obs_dim] -> [..., action_dim]
-    log_std: np.ndarray  # [action_dim]
+    form: Form
+    weights: Weights
+
+
+def mean(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
+    """Centre of the policy's distribution. obs [..., obs_dim] -> [..., action_dim]."""
+    x = jnp.asarray((obs - weights.obs_mean) * weights.obs_scale)
+    if form.obs_clip is not None:
+        x = jnp.clip(x, -form.obs_clip, form.obs_clip)
+    activation = ACTIVATIONS[form.activation].value
+    for w, b in weights.layers[:-1]:
+        x = activation(x @ w + b)
+    w, b = weights.layers[-1]
+    return x @ w + b
 
 
 def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
@@ -98,7 +126,7 @@ def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
     policy = gaussian(path, spec)
 
     def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
-        return policy.mean(obs)
+        return mean(policy.form, policy.weights, obs)
 
     return act
 
@@ -106,19 +134,14 @@ def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
 def gaussian(path: Path | str, spec: TaskSpec | None = None) -> Gaussian:
     """An exported policy with its spread."""
     arrays, facts = read(path, spec)
-    layers = [(arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1)]
-    mean, scale = arrays["obs_mean"], 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
-    clip, activation = facts["obs_clip"], ACTIVATIONS[facts["activation"]].value
-
-    def centre(obs: Array | np.ndarray) -> Array:
-        x = jnp.asarray((obs - mean) * scale)
-        x = x if clip is None else jnp.clip(x, -clip, clip)
-        for w, b in layers[:-1]:
-            x = activation(x @ w + b)
-        w, b = layers[-1]
-        return x @ w + b
-
-    return Gaussian(facts["task"], centre, arrays["log_std"])
+    layers = tuple((arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1))
+    widths = (layers[0][0].shape[0], *(b.shape[0] for _, b in layers))
+    scale = 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
+    return Gaussian(
+        facts["task"],
+        Form(widths, facts["activation"], facts["obs_clip"]),
+        Weights(layers, arrays["obs_mean"], scale, arrays["log_std"]),
+    )
 
 
 def read(path: Path | str, spec: TaskSpec | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

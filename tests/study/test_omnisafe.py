@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 import saddle
+from saddle.analysis import Options, analyze
 from saddle.cli import main
+from saddle.report.page.data import study_data
 from saddle.study.columns import METRICS
 from saddle.study.importers.omnisafe import COLUMNS
 
@@ -43,9 +45,59 @@ def test_runs_are_recognised(tmp_path, capsys):
         ("PPOLag-HopperVelocity-fixed-1-s0", "fixed", 1.0, None, 0, "sweep"),
         ("PPOLag-HopperVelocity-ga-d25-s0", "ga", None, 25.0, 0, "compare"),
     ]
-    assert set(runs["algorithm"]) == {"omnisafe-CPPOPID", "omnisafe-PPOLag"}
+    assert set(runs["algorithm"]) == {"omnisafe-PPO"}
     assert set(runs["status"]) == {"done"} and set(runs["steps"]) == {16000}
     assert json.loads(runs["params"][2])["omnisafe"]["lagrange_cfgs"]["lambda_lr"] == 0.0
+
+
+def test_sweep_and_rules_stand_in_one_analysis_and_on_one_page(tmp_path, capsys):
+    _, study, _, _ = imported(LOGS, tmp_path / "s", capsys)
+    assert study is not None
+    (found,) = analyze(study.runs, study.scan_metrics(), Options(replicates=100)).tasks
+    assert [group.lambda_ for group in found.groups] == [0.1, 1.0]
+    assert found.profile is not None and found.frontier is not None
+    assert {(cell.rule, cell.limit) for cell in found.comparison} == {("ga", 25.0), ("pid", 25.0)}
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("ga", "pid")]
+    assert len(found.scatter) == 6
+    (part,) = study_data(study, Options(replicates=100))["tasks"]
+    assert [cell["rule"] for cell in part["comparison"]] == ["ga", "pid"] and len(part["groups"]) == 2
+    assert [(row["rule"], row["lambda"]) for row in part["series"]] == [
+        ("fixed", 0.1),
+        ("fixed", 1),
+        ("ga", None),
+        ("pid", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "lagrange", "learner", "rule"),
+    [
+        ("SACLag", {"lambda_lr": 1e-5}, "omnisafe-SAC", "ga"),
+        ("SACPID", {"pid_kp": 0.1}, "omnisafe-SAC", "pid"),
+        ("TRPOLag", {"lambda_lr": 0.0, "lagrangian_multiplier_init": 2.0}, "omnisafe-TRPO", "fixed"),
+        ("MyLag", {"lambda_lr": 0.1}, "omnisafe-MyLag", "ga"),
+    ],
+)
+def test_learner_and_rule_are_told_apart(logs, tmp_path, capsys, algorithm, lagrange, learner, rule):
+    file = logs / FIXED / "config.json"
+    changes = {"algo": algorithm, "lagrange_cfgs": {"cost_limit": 10.0, **lagrange}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    _, study, _, _ = imported(logs, tmp_path / "s", capsys)
+    assert study is not None
+    row = study.runs.row(by_predicate=pl.col("run").str.starts_with(algorithm), named=True)
+    assert (row["algorithm"], row["rule"]) == (learner, rule)
+
+
+def test_learners_that_were_set_differently_are_named(logs, tmp_path, capsys):
+    file = logs / FIXED / "config.json"
+    config = json.loads(file.read_text())
+    config["algo_cfgs"]["batch_size"] = 17
+    config["model_cfgs"]["actor"]["lr"] = 1.0
+    file.write_text(json.dumps(config))
+    _, study, _, err = imported(logs, tmp_path / "s", capsys)
+    note = "omnisafe-PPO on SafetyHopperVelocity-v1 was run with different actor, batch_size; such runs may not compare"
+    assert note in err
+    assert study is not None and note in study.manifest["plan"]["notes"]
 
 
 def test_every_number_of_every_log_is_in_the_study(tmp_path, capsys):

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import polars as pl
 
+from saddle.analysis import constraints
 from saddle.analysis import findings as f
 from saddle.analysis import geometry as geo
 from saddle.analysis.compare import gap, looser_but_poorer, mark, pairs
@@ -85,7 +86,7 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
     own_limits = {float(limit) for limit in compared["limit"].unique()}
     limits = sorted(set(options.limits) or own_limits | set(comparison_limits(task)))
     sweep, notes = sweep_of(finals, options)
-    notes += _mixed(finals)
+    notes = _constraints(finals, options) + notes + _mixed(finals)
     shape = geo.geometry(sweep, options) if sweep else None
     slope, regimes = geo.slope(shape) if shape else (None, ())
     if shape and slope is None:
@@ -117,6 +118,14 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
         scatter=_scatter(finals),
         notes=tuple(notes),
     )
+
+
+def _constraints(finals: pl.DataFrame, options: Options) -> list[str]:
+    """Which constraint was looked at, where there are several."""
+    if finals.is_empty():
+        return []
+    most = finals.row(int(finals["constraints"].arg_max() or 0), named=True)
+    return constraints.notes(most["constraints"], most["called"], options.constraint)
 
 
 def _mixed(finals: pl.DataFrame) -> list[str]:

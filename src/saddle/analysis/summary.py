@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from saddle.analysis.bootstrap import interquartile_mean, mean_interval
+from saddle.analysis.constraints import further, names, seen_by
 from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
 from saddle.analysis.resolution import whole_costs
@@ -18,7 +19,11 @@ RUN_COLUMNS = ("run", "stage", "task", "algorithm", "rule", "lambda", "limit", "
 
 
 class Finals(NamedTuple):
-    """One row per run that counts: the columns of runs, and return, cost, window, found, env_steps, whole."""
+    """One row per run that counts: the columns of runs, and what is found of its last epochs.
+
+    That is return, cost, window, found, env_steps, whole and constraints. `limit` and `cost` are those of the constraint that the options name; `constraints` is how many the run has, and
+    `called` what they are called, empty where that is not known.
+    """
 
     frame: pl.DataFrame
     counts: RunCounts
@@ -27,18 +32,21 @@ class Finals(NamedTuple):
 
 def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, options: Options) -> Finals:
     """Mean return and cost of each run over the final share of its training."""
-    suffix = f"_{options.constraint}" if options.constraint else ""
     metrics = metrics.lazy()
-    _need(runs.columns, (*RUN_COLUMNS, "limit" + suffix), "runs")
-    _need(metrics.collect_schema().names(), ("run", "epoch", "env_steps", "return", "cost" + suffix), "metrics")
+    columns = metrics.collect_schema().names()
+    _need(runs.columns, RUN_COLUMNS, "runs")
+    _need(columns, ("run", "epoch", "env_steps", "return", "cost"), "metrics")
+    others = further(columns, "cost")
+    if options.constraint > len(others):
+        raise SaddleError(
+            f"there is no constraint {options.constraint} here: the study's tasks have at most {len(others) + 1}, "
+            "counted from 0"
+        )
     usable = pl.col("status") != "failed" if options.unfinished else pl.col("status") == "done"
-    wanted = (
-        name_settings(runs)
-        .filter(usable)
-        .select(*RUN_COLUMNS[:6], pl.col("limit" + suffix).alias("limit"), *RUN_COLUMNS[7:])
-    )
-    finals = _tails(metrics, "cost" + suffix, options.final_share)
-    finals = finals.join(whole_costs(metrics, "cost" + suffix), on="run", how="left")
+    named = _called(name_settings(runs)).lazy()
+    wanted = seen_by(named, options.constraint).filter(usable).select(*RUN_COLUMNS, "called").collect()
+    finals = _tails(seen_by(metrics, options.constraint), others, options.final_share)
+    finals = finals.join(whole_costs(seen_by(metrics, options.constraint), "cost"), on="run", how="left")
     joined = wanted.join(finals, on="run", how="left", maintain_order="left")
     good = joined.filter(pl.col("return").is_finite() & pl.col("cost").is_finite())
     counts = RunCounts(
@@ -51,8 +59,17 @@ def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, optio
     return Finals(good, counts, _notes(good, counts))
 
 
-def _tails(metrics: pl.LazyFrame, cost: str, share: float) -> pl.DataFrame:
-    """Per run: means over its last epochs, how many epochs that should be, and how many were found."""
+def _called(runs: pl.DataFrame) -> pl.DataFrame:
+    """Add the names of each run's constraints."""
+    texts = runs["params"] if "params" in runs.columns else [None] * runs.height
+    return runs.with_columns(pl.Series("called", [names(text) for text in texts], pl.List(pl.String)))
+
+
+def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFrame:
+    """Per run: means over its last epochs, how many epochs that should be, how many were found, and constraints.
+
+    others: columns with the costs of further constraints, null in runs that do not have them.
+    """
     epoch = pl.col("epoch").cast(pl.Int64)
     length = epoch.max() - epoch.min() + 1
     window = (share * length - 1e-9).ceil().clip(lower_bound=1)
@@ -65,10 +82,11 @@ def _tails(metrics: pl.LazyFrame, cost: str, share: float) -> pl.DataFrame:
         metrics.group_by("run")
         .agg(
             mean("return").alias("return"),
-            mean(cost).alias("cost"),
+            mean("cost").alias("cost"),
             window.cast(pl.Int64).alias("window"),
             last.sum().cast(pl.Int64).alias("found"),
             pl.col("env_steps").max(),
+            pl.sum_horizontal(pl.lit(1), *(pl.col(name).is_not_null().any() for name in others)).alias("constraints"),
         )
         .collect()
     )

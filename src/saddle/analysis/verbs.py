@@ -9,18 +9,19 @@ from saddle.analysis.options import Options
 from saddle.analysis.show import show, show_agreement
 
 
-def findings_of(study: Path, limits: tuple[float, ...], published: bool) -> Findings:
-    """Analyse the study in this directory."""
+def findings_of(study: Path, limits: tuple[float, ...], published: bool, constraint: int = 0) -> Findings:
+    """Analyse the study in this directory. constraint: which one's costs and limits, counted from 0."""
     from saddle import open_study
 
-    options = Options.published(limits=limits) if published else Options(limits=limits)
+    make = Options.published if published else Options
+    options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
     return analyze_frames(opened.runs, opened.scan_metrics(), options)
 
 
-def analyze(study: Path, limits: tuple[float, ...], published: bool, as_json: bool) -> None:
+def analyze(study: Path, limits: tuple[float, ...], published: bool, as_json: bool, constraint: int = 0) -> None:
     """Print a study's findings."""
-    found = findings_of(study, limits, published)
+    found = findings_of(study, limits, published, constraint)
     if as_json:
         print(found.to_json(indent=2))
     else:

@@ -17,15 +17,16 @@ from saddle.report.tables import tables
 Drawing = tuple[str, Callable[[], Figure]]
 
 
-def write(study: Path, out: Path, limits: tuple[float, ...], published: bool) -> None:
+def write(study: Path, out: Path, limits: tuple[float, ...], published: bool, constraint: int = 0) -> None:
     """Analyse the study in this directory, and write what there is to draw and to tabulate."""
     from saddle import open_study
 
-    options = Options.published(limits=limits) if published else Options(limits=limits)
+    make = Options.published if published else Options
+    options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
     runs, metrics = opened.runs, opened.scan_metrics()
     findings = analyze(runs, metrics, options)
-    files = write_all(findings, training_curves(runs, metrics), out)
+    files = write_all(findings, training_curves(runs, metrics, constraint), out)
     console().print(f"{len(files)} files in {out}", soft_wrap=True)
     for note in (*findings.notes, *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes)):
         console().print(f"[yellow]note[/] {escape(note)}")

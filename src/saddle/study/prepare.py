@@ -60,13 +60,16 @@ def _existing(plan: Plan, out: Path, resume: bool) -> Study:
 
 def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
     """A run's row before it began."""
-    limits = run.limit or (UNUSED_LIMIT,) * constraints(run.task)
+    count = constraints(run.task)
+    limits = run.limit or (UNUSED_LIMIT,) * count
     params = {
         "rule": config.to_dict(run.rule) if run.rule else None,
         "limits": list(limits),
         "ppo": config.to_dict(plan.ppo),
         **({"star": run.star} if run.star else {}),
     }
+    if count > 1:
+        params["constraints"] = list(constraint_names(run.task))
     return {
         "run": run.name,
         "unit": unit,
@@ -107,11 +110,14 @@ def check_sweep(plan: Plan, sweep: Path | None) -> None:
 
 def constraints(task: str) -> int:
     """How many constraints a task has. Those of the study have one; others are asked, which loads JAX."""
-    if task in TASKS.values():
-        return 1
+    return 1 if task in TASKS.values() else len(constraint_names(task))
+
+
+def constraint_names(task: str) -> tuple[str, ...]:
+    """What a task's constraints are called."""
     from saddle import tasks
 
-    return len(tasks.make(task).spec.constraints)
+    return tasks.make(task).spec.constraints
 
 
 def capacity_here(plan: Plan, task: str) -> int:

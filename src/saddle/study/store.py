@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import re
 from collections.abc import Iterator
@@ -89,11 +90,26 @@ class Study:
 
         folder = self.policy_folder(run)
         if not folder.is_dir():
-            row = self.runs.filter(pl.col("run") == run)
-            if row.is_empty():
-                raise SaddleError(f"{self.path} has no run {run!r}; `.runs` lists them")
-            raise SaddleError(f"run {run!r} has no policy in {self.path}: it is {row['status'][0]}")
+            raise SaddleError(self._no_policy(run))
         return policies.load(folder)
+
+    def _no_policy(self, run: str) -> str:
+        """Why a run has no policy here, and what to do."""
+        runs = self.runs
+        row = runs.filter(pl.col("run") == run)
+        if row.is_empty():
+            names = runs["run"].to_list()
+            some = ", ".join(difflib.get_close_matches(run, names, n=3, cutoff=0))
+            return (
+                f"{self.path} has no run {run!r}; the nearest of its {len(names)} runs are {some}; "
+                f"'saddle study export {self.path} --csv FOLDER' lists them all in runs.csv"
+            )
+        status = row["status"][0]
+        if status == "done":
+            why = "the run is done, but the study was imported, or stored without policies; run it again"
+        else:
+            why = f"it is {status}, and a run has a policy once it is done"
+        return f"run {run!r} has no policy in {self.path}: {why}"
 
     def policy_folder(self, run: str) -> Path:
         """Where the run's policy.npz and policy.json are, once it is done."""

@@ -18,9 +18,10 @@ from saddle.study.store import open_study
 SCRIPTS = ("base", "plot", "frontier", "profile", "training", "tables", "answers", "main")  # each needs those before it
 
 
-def write(study: Path, out: Path, limits: tuple[float, ...], published: bool) -> None:
+def write(study: Path, out: Path, limits: tuple[float, ...], published: bool, constraint: int = 0) -> None:
     """Analyse the study in this directory and write its report."""
-    options = Options.published(limits=limits) if published else Options(limits=limits)
+    make = Options.published if published else Options
+    options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
     _check_out(out)
     page = render(study_data(opened, options)).encode()

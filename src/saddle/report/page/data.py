@@ -11,6 +11,7 @@ import polars as pl
 
 from saddle.analysis import Findings, Options, TaskFindings, analyze
 from saddle.analysis.assemble import IS_COMPARISON, IS_SWEEP
+from saddle.analysis.constraints import BY_CONSTRAINT, further, seen_by
 from saddle.analysis.published import STEPS, comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import final_values
@@ -35,7 +36,10 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         raise SaddleError(
             f"nothing to report about {study.path} yet: {state}; 'saddle study status' says how far it is"
         )
-    metrics = study.scan_metrics().select(COLUMNS).collect()
+    scan = study.scan_metrics()
+    there = scan.collect_schema().names()
+    others = [column for name in BY_CONSTRAINT for column in further(there, name)]
+    metrics = scan.select(*COLUMNS, *others).collect()
     names = in_order(runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {})
     parts = [runs.filter(pl.col("task") == task) for task in names]
     # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
@@ -75,7 +79,7 @@ def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[s
         part = {key: _shown(plain[key]) for key in SHOWN}
         part["published_comparison"] = _shown(comparison_limits(found.task))
         part["notes"] = [*findings.notes, *_length(found.task, rows), *found.notes]
-        parts.append(part | _series(found, rows, own))
+        parts.append(part | _series(found, rows, seen_by(own.lazy(), options.constraint).collect()))
     return {"counts": vars(findings.runs), "parts": parts}
 
 

@@ -36,6 +36,23 @@ COLUMNS = {
     "Loss/Loss_reward_critic": ("loss_vr",),
     "Loss/Loss_cost_critic": ("loss_vc",),
 }
+# OmniSafe names a learner and its multiplier's rule in one word. Here they are two, so that the rules of one
+# learner are compared with each other; any other algorithm keeps its name.
+LEARNERS = {
+    "PDO": "PolicyGradient",
+    "RCPO": "NaturalPG",
+    "PPOLag": "PPO",
+    "CPPOPID": "PPO",
+    "TRPOLag": "TRPO",
+    "TRPOPID": "TRPO",
+    "DDPGLag": "DDPG",
+    "DDPGPID": "DDPG",
+    "TD3Lag": "TD3",
+    "TD3PID": "TD3",
+    "SACLag": "SAC",
+    "SACPID": "SAC",
+}
+OF_THE_LEARNER = ("algo_cfgs", "model_cfgs")  # parts of config.json in which runs that are compared should agree
 NEEDED = ("Train/Epoch", "TotalEnvSteps", "Metrics/EpRet", "Metrics/EpCost")
 
 
@@ -94,7 +111,25 @@ def read_logs(logs: Path) -> tuple[list[Log], dict[str, str], list[str]]:
         if seen[log.row["run"]] > 1:
             notes.append(f"{log.row['run']} was run more than once with this seed; all of them are kept")
             log.row["run"] += f"-again{seen[log.row['run']] - 1}"
-    return found, skipped, notes
+    return found, skipped, notes + _differences(found)
+
+
+def _differences(found: list[Log]) -> list[str]:
+    """What to say about runs that count as one algorithm on one task, but whose learners were set differently."""
+    seen: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for log in found:
+        config = json.loads(log.row["params"])["omnisafe"]
+        settings = seen.setdefault((log.row["algorithm"], log.row["task"]), {})
+        parts = [config[part] for part in OF_THE_LEARNER if isinstance(config.get(part), dict)]
+        for part in parts:
+            for name, value in part.items():
+                settings.setdefault(name, set()).add(json.dumps(value))
+    notes = []
+    for (algorithm, task), settings in seen.items():
+        differ = sorted(name for name, values in settings.items() if len(values) > 1 and name != "cost_limit")
+        if differ:
+            notes.append(f"{algorithm} on {task} was run with different {', '.join(differ)}; such runs may not compare")
+    return notes
 
 
 def _folders(logs: Path) -> Iterator[Path]:
@@ -183,7 +218,7 @@ def _row(config: dict[str, Any], name: str) -> dict[str, Any]:
         "run": f"{algorithm}-{short(task)}-{label}-s{seed}",
         "stage": "sweep" if rule == "fixed" else "compare",
         "task": task,
-        "algorithm": f"omnisafe-{algorithm}",
+        "algorithm": f"omnisafe-{LEARNERS.get(algorithm, algorithm)}",
         "rule": rule,
         "lambda": at,
         "limit": limit,
@@ -207,7 +242,7 @@ def _rule(algorithm: str, lagrange: dict[str, Any]) -> tuple[str, float | None]:
 
 
 def _units(found: list[Log]) -> dict[str, list[Log]]:
-    """Runs of one algorithm on one task share files."""
+    """Runs of one learner on one task share files."""
     units: dict[str, list[Log]] = {}
     for log in found:
         log.row["unit"] = f"{log.row['algorithm']}-{short(log.row['task'])}"

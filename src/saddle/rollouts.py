@@ -1,0 +1,141 @@
+"""Whole episodes of many policies at once: one compiled program for all policies of a task that share a form.
+
+A slot is one policy in one mode: by its mean, or as trained. Axes: S slots of a batch, E episodes of each. Every slot
+meets the same E worlds with the same noise; they come from the seed alone.
+
+A batch has as many slots as WORLDS and the number of episodes say, however many policies there are; slots that are left
+over repeat the last policy. So the program, and with it every rounding, does not depend on who else is played.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from saddle import policies, tasks
+from saddle.collect import first_keys
+from saddle.policies import Form, Gaussian, Weights
+from saddle.tasks import Task
+
+WORLDS = 256  # of a batch on a CPU, which more of them hardly speed up; two modes of 100 episodes fill it
+WORLDS_OF_AN_ACCELERATOR = 4096
+WEIGHT_BYTES = 2**28  # of a batch's policies: a quarter of a gigabyte
+
+Play = Callable[[Weights, np.ndarray, int], np.ndarray]
+"""Weights [S, ...], whether each slot is stochastic [S], how many slots count -> totals [that many, E, 2 + m]."""
+
+
+def slots(form: Form, episodes: int) -> int:
+    """Slots of a batch: as many as fit into the worlds and the weights that a batch may have, and at least one."""
+    numbers = sum((before + 1) * after for before, after in pairwise(form.widths))
+    worlds = WORLDS if jax.default_backend() == "cpu" else WORLDS_OF_AN_ACCELERATOR
+    return max(1, min(worlds // episodes, WEIGHT_BYTES // (4 * numbers)))
+
+
+def play(
+    alike: Sequence[Gaussian], episodes: int, seed: int, done: Callable[[int], None] = lambda count: None
+) -> np.ndarray:
+    """Play policies of one task and one form: totals [policies, 2, episodes, 2 + m].
+
+    The second axis is by the mean, as trained; the last is return, length, costs. `done` is told how many policies are
+    through, after each batch.
+    """
+    task, form = tasks.make(alike[0].task), alike[0].form
+    size = slots(form, episodes)
+    make = _on_host if tasks.on_host(task) else _on_device
+    run = make(task, form, size, episodes, seed)
+    wanted = [(policy.weights, stochastic) for policy in alike for stochastic in (False, True)]
+    found = []
+    for first in range(0, len(wanted), size):
+        batch = wanted[first : first + size]
+        filled = batch + batch[-1:] * (size - len(batch))
+        weights = jax.tree.map(lambda *arrays: np.stack(arrays), *(own for own, _ in filled))
+        stochastic = np.array([flag for _, flag in filled])
+        found += list(run(weights, stochastic, len(batch)))
+        done(len(found) // 2)
+    return np.stack(found).reshape(len(alike), 2, episodes, -1)
+
+
+def _actions(form: Form, weights: Weights, stochastic: Array, obs: Array, key: Array) -> Array:
+    """Of every slot. obs [S, E, obs_dim] -> [S, E, action_dim]; the noise is the same in all slots."""
+    centre = jax.vmap(partial(policies.mean, form))(weights, obs)
+    noise = jax.random.normal(key, centre.shape[1:])
+    spread = jnp.where(stochastic[:, None], jnp.exp(weights.log_std), 0.0)
+    return centre + spread[:, None] * noise
+
+
+def _noise_keys(task: Task, seed: int) -> Array:
+    """One per env step."""
+    return jax.random.split(jax.random.key(seed + 1), task.spec.episode_length)
+
+
+def _on_device(task: Task, form: Form, size: int, episodes: int, seed: int) -> Play:
+    """Worlds of all slots are one flat batch of the task. A world that has ended adds nothing more."""
+    count, m = size * episodes, len(task.spec.constraints)
+    worlds = jnp.tile(first_keys(jax.random.key(seed)[None], episodes), size)
+    keys = _noise_keys(task, seed)
+
+    @jax.jit
+    def totals(weights: Weights, stochastic: Array) -> Array:
+        def step(carry: tuple, key: Array) -> tuple[tuple, None]:
+            state, total, running = carry
+            obs = state.obs.reshape(size, episodes, -1)
+            actions = _actions(form, weights, stochastic, obs, key)
+            after = jax.vmap(task.step)(state, actions.reshape(count, -1))
+            gained = jnp.concatenate([after.reward[:, None], jnp.ones((count, 1)), after.cost], -1)
+            total = total + jnp.where(running[:, None], gained, 0.0)
+            return (after, total, running & ~(after.terminated | after.truncated)), None
+
+        start = jax.vmap(task.reset)(worlds), jnp.zeros((count, 2 + m)), jnp.ones(count, bool)
+        (_, total, _), _ = jax.lax.scan(step, start, keys)
+        return total.reshape(size, episodes, -1)
+
+    def run(weights: Weights, stochastic: np.ndarray, used: int) -> np.ndarray:
+        return np.asarray(totals(weights, stochastic))[:used]
+
+    return run
+
+
+def _on_host(task: Task, form: Form, size: int, episodes: int, seed: int) -> Play:
+    """As `_on_device`; the worlds of the slots that count are one batch of the host."""
+    spec = task.spec
+    act = jax.jit(partial(_actions, form))
+    own_seeds = np.arange(seed * episodes, (seed + 1) * episodes, dtype=np.uint64)
+
+    def observed(obs: np.ndarray) -> np.ndarray:
+        """[worlds, obs_dim] -> [S, E, obs_dim], zero where a slot does not count."""
+        full = np.zeros((size, episodes, spec.obs_dim), np.float32)
+        full.reshape(-1, spec.obs_dim)[: len(obs)] = obs
+        return full
+
+    def run(weights: Weights, stochastic: np.ndarray, used: int) -> np.ndarray:
+        count = used * episodes
+        worlds = tasks.host_worlds(spec.name, count)
+        obs = worlds.reset(np.tile(own_seeds, used))
+        total, running = np.zeros((count, 2 + len(spec.constraints))), np.ones(count, bool)
+        weights = jax.device_put(weights)
+        for key in _noise_keys(task, seed):
+            actions = np.asarray(act(weights, stochastic, observed(obs), key))[:used]
+            now = worlds.step(actions.reshape(count, -1))
+            gained = np.column_stack([now.reward, np.ones(count), now.cost])
+            total += running[:, None] * gained
+            running &= ~(now.terminated | now.truncated)
+            obs = now.obs
+            if not running.any():
+                break
+        return total.reshape(used, episodes, -1)
+
+    return run
+
+
+def by_form(found: Sequence[Gaussian]) -> Iterator[tuple[str, list[int]]]:
+    """Task and places of the policies that one program can play, task by task."""
+    alike: dict[tuple[str, Form], list[int]] = {}
+    for place, policy in enumerate(found):
+        alike.setdefault((policy.task, policy.form), []).append(place)
+    for (task, _), places in alike.items():
+        yield task, places
