@@ -39,9 +39,10 @@ def train(
     Member(0, rule, limits)  # says what is wrong with a limit
     name = "train"
     stage = Stage(name, lambdas=(rule.init,)) if isinstance(rule, Fixed) else Stage(name, (), (rule,), limits=(limits,))
-    plan = Plan("training", (task,), (stage,), tuple(range(seeds)), steps, ppo=ppo, chunk=Chunking(5, 30.0, 0.05, True))
+    plan = Plan("training", (task,), (stage,), range(seeds), steps, ppo=ppo, chunk=Chunking(5, 30.0, 0.05, True))
+    events = _event_writer(tensorboard)
     study = prepare(plan, out, resume)
-    view = View(plan, limits, _writer(out, tensorboard))
+    view = View(plan, limits, events and events(str(out / "tensorboard")))
     with Stopper(None if limit_time is None else seconds(limit_time)) as stop:
         Worker(study, view.watch, plan.chunk, view, stop).work()
     view.close()
@@ -123,11 +124,12 @@ def _mean(values: np.ndarray) -> float:
     return float(real.mean()) if real.size else float("nan")
 
 
-def _writer(out: Path, wanted: bool) -> Any:
+def _event_writer(wanted: bool) -> Any:
+    """The class that writes events, asked for before anything is written: it may not be installed."""
     if not wanted:
         return None
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
         raise SaddleError("--tensorboard needs tensorboardX: pip install 'saddle[tensorboard]'") from None
-    return SummaryWriter(str(out / "tensorboard"))
+    return SummaryWriter

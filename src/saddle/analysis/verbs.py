@@ -15,7 +15,8 @@ def findings_of(study: Path, limits: tuple[float, ...], published: bool) -> Find
 
     options = Options.published(limits=limits) if published else Options(limits=limits)
     opened = open_study(study)
-    return analyze_frames(opened.runs, opened.scan_metrics(), options)
+    with opened.reading():
+        return analyze_frames(opened.runs, opened.scan_metrics(), options)
 
 
 def analyze(study: Path, limits: tuple[float, ...], published: bool, as_json: bool) -> None:

@@ -22,9 +22,10 @@ def write(study: Path, out: Path, limits: tuple[float, ...], published: bool) ->
 
     options = Options.published(limits=limits) if published else Options(limits=limits)
     opened = open_study(study)
-    runs, metrics = opened.runs, opened.scan_metrics()
-    findings = analyze(runs, metrics, options)
-    files = write_all(findings, training_curves(runs, metrics), out)
+    with opened.reading():
+        runs, metrics = opened.runs, opened.scan_metrics()
+        findings, curves = analyze(runs, metrics, options), training_curves(runs, metrics)
+    files = write_all(findings, curves, out)
     console().print(f"{len(files)} files in {out}", soft_wrap=True)
     for note in (*findings.notes, *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes)):
         console().print(f"[yellow]note[/] {note}")

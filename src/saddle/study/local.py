@@ -5,7 +5,7 @@ import traceback
 from dataclasses import dataclass, field
 from functools import partial
 
-from saddle.errors import SaddleError
+from saddle.errors import OutputError, SaddleError
 from saddle.study import claims, dependent
 from saddle.study.atomic import StoreError
 from saddle.study.plan import Chunking
@@ -54,7 +54,7 @@ class Worker:
                 return UnitRun(self.study, claim, self.make, self.chunking, self.listener).run(self.stop, self.sweep)
             except claims.ClaimLost as lost:
                 self.listener.say(f"{lost}; leaving it to them")
-            except StoreError:
+            except (StoreError, OutputError):
                 raise
             except Exception as error:
                 self._broke(claim.unit, error)

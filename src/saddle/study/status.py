@@ -61,13 +61,15 @@ class Status:
     failures: list[Failure]
     left: float | None
     """Seconds to the end with as many workers as now (one, if there is none); None before a first epoch."""
+    damaged: list[str]
+    """Files that cannot be read, each with what to do."""
 
 
 def status(study: Study) -> Status:
     """Read how the study stands."""
     units = [_unit(study, unit) for unit in study.units()]
     counts = dict(study.runs.group_by("status").len().sort("status").iter_rows())
-    return Status(study.manifest["name"], counts, units, failures(study), _left(units))
+    return Status(study.manifest["name"], counts, units, failures(study), _left(units), study.damage())
 
 
 def failures(study: Study) -> list[Failure]:
@@ -131,7 +133,8 @@ def render(now: Status) -> Group:
         left = duration(unit.left) if unit.left else ""
         table.add_row(unit.unit, str(unit.members), state, epochs, left, unit.holder or unit.error or "")
     failed = [Text(line, style="red") for line in failure_lines(now.failures)]
-    return Group(Text(headline(now), style="bold"), table, *failed)
+    damaged = [Text(line, style="red") for line in now.damaged]
+    return Group(Text(headline(now), style="bold"), table, *failed, *damaged)
 
 
 def failure_lines(failures: list[Failure]) -> list[str]:
