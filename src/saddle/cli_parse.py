@@ -14,8 +14,8 @@ from tyro.extras import SubcommandApp
 from saddle.errors import SaddleError
 
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w.-]*(?![\w.:-])")  # not --multiplier:ga, which names a rule
-_FRAME = "│╭╮╰╯"  # that the parser draws around an error
-_RULED = re.compile(r"^[─\s]+$", re.MULTILINE)  # the line between two paragraphs of an error
+_RULE = re.compile(r"^ *-{3,} *$", re.MULTILINE)  # the line between two paragraphs of an error
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Verbs(SubcommandApp):
@@ -40,14 +40,21 @@ def _later(verb: Callable[..., Any]) -> Callable[..., Callable[[], Any]]:
 
 def parse(app: Verbs, description: str, argv: Sequence[str]) -> Callable[[], Any]:
     """The call that a command line asks for. Prints help and leaves by SystemExit(0) where that is asked for."""
-    said = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(io.StringIO()):
             return _tyro(app, description, argv)
     except SystemExit as stop:
         if not stop.code:
             raise
-    raise SaddleError(_Mistake(app, argv, said.getvalue()).line())
+    raise SaddleError(_Mistake(app, argv).line())
+
+
+def _printed(app: Verbs, words: Sequence[str]) -> str:
+    """What the parser prints about these words: where nothing is a terminal, without frames and colours."""
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown), contextlib.suppress(SystemExit):
+        _tyro(app, "", words)
+    return _COLOUR.sub("", shown.getvalue())
 
 
 def _tyro(app: Verbs, description: str, argv: Sequence[str]) -> Any:
@@ -55,15 +62,13 @@ def _tyro(app: Verbs, description: str, argv: Sequence[str]) -> Any:
 
 
 class _Mistake:
-    """What the parser has to say about a command line, read from the box that it prints."""
+    """What the parser has to say about a command line: a title and paragraphs, of which the first says it all."""
 
-    def __init__(self, app: Verbs, argv: Sequence[str], box: str) -> None:
+    def __init__(self, app: Verbs, argv: Sequence[str]) -> None:
         self.app, self.argv = app, list(argv)
-        title, _, body = box.partition("\n")
-        self.title = title.strip(_FRAME + "─ \n")
-        lines = [line.strip().strip(_FRAME).rstrip() for line in body.splitlines()]
-        self.paragraphs = [part.strip() for part in _RULED.split("\n".join(lines))]
-        self.text = " ".join(self.paragraphs[0].split())
+        title, *self.paragraphs = _RULE.split(_printed(app, argv))
+        self.title = title.strip()
+        self.text = " ".join("".join(self.paragraphs[:1]).split())
         self.verb = self._verb()
 
     def line(self) -> str:
@@ -103,8 +108,8 @@ class _Mistake:
         return f"--{rules[0]}" if rules and option.startswith("--multiplier.") else self.verb
 
     def _missing(self) -> str:
-        """Names stand four columns in, their help eight."""
-        names = re.findall(r"^ {1,6}(\S.*)$", self.paragraphs[0], re.MULTILINE)
+        """Names stand six columns in, their help ten."""
+        names = re.findall(r"^ {6}(\S.*?) *$", self.paragraphs[0], re.MULTILINE)
         return f"{self.verb} needs {' and '.join(names)}" if names else self.text
 
     def _no_verb(self) -> str:
@@ -129,7 +134,7 @@ class _Mistake:
 
     def _available(self) -> list[str]:
         for part in self.paragraphs:
-            if part.startswith("Available subcommands:"):
+            if part.strip().startswith("Available subcommands:"):
                 return re.findall(r"[\w:-]+", " ".join(part.split()).partition(":")[2])
         return []
 
@@ -150,15 +155,7 @@ class _Mistake:
         return list(dict.fromkeys(_OPTION.findall(shown)))
 
     def _help(self, words: list[str]) -> str:
-        return _help(self.app, tuple(words))
-
-
-@functools.cache
-def _help(app: Verbs, words: tuple[str, ...]) -> str:
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):
-        _tyro(app, "", [*words, "--help"])
-    return shown.getvalue()
+        return _printed(self.app, [*words, "--help"])
 
 
 def _nearest_option(word: str, options: list[str]) -> str | None:

@@ -40,10 +40,11 @@ def train(
     name = "train"
     stage = Stage(name, lambdas=(rule.init,)) if isinstance(rule, Fixed) else Stage(name, (), (rule,), limits=(limits,))
     plan = Plan("training", (task,), (stage,), range(seeds), steps, ppo=ppo, chunk=Chunking(5, 30.0, 0.05, True))
+    limit = None if limit_time is None else seconds(limit_time)
     events = _event_writer(tensorboard)
     study = prepare(plan, out, resume)
     view = View(plan, limits, events and events(str(out / "tensorboard")))
-    with Stopper(None if limit_time is None else seconds(limit_time)) as stop:
+    with Stopper(limit) as stop:
         Worker(study, view.watch, plan.chunk, view, stop).work()
     view.close()
     failed = study.runs.filter(study.runs["status"] == "failed").height

@@ -85,6 +85,8 @@ def show(study: Study, as_json: bool) -> None:
         print(json.dumps(asdict(now), indent=2))
     else:
         console().print(render(now))
+        for line in now.damaged:  # holds a command to copy: no line ends in it
+            console().print(Text(line, style="red"), soft_wrap=True)
 
 
 def watch(study: Study, every: float, as_json: bool) -> None:
@@ -133,8 +135,7 @@ def render(now: Status) -> Group:
         left = duration(unit.left) if unit.left else ""
         table.add_row(unit.unit, str(unit.members), state, epochs, left, unit.holder or unit.error or "")
     failed = [Text(line, style="red") for line in failure_lines(now.failures)]
-    damaged = [Text(line, style="red") for line in now.damaged]
-    return Group(Text(headline(now), style="bold"), table, *failed, *damaged)
+    return Group(Text(headline(now), style="bold"), table, *failed)
 
 
 def failure_lines(failures: list[Failure]) -> list[str]:
