@@ -44,7 +44,10 @@ def test_two_damaged_files_are_an_error(tmp_path):
         checkpoint.save(path, state(), {})
     for file in tmp_path.iterdir():
         file.write_bytes(b"x")
-    with pytest.warns(UserWarning, match="damaged"), pytest.raises(SaddleError, match="start this run anew"):
+    with (
+        pytest.warns(UserWarning, match="damaged"),
+        pytest.raises(SaddleError, match=r"to start anew: rm .*with --resume"),
+    ):
         checkpoint.load(path, like=state())
     with pytest.raises(SaddleError, match=r"missing or damaged.*no earlier checkpoint"):
         checkpoint.load(tmp_path / "none", like=state())

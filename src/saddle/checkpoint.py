@@ -6,6 +6,7 @@ sees a whole checkpoint, or falls back to the one before.
 
 import json
 import os
+import shlex
 import warnings
 from pathlib import Path
 from typing import Any
@@ -66,12 +67,17 @@ def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
         return _read(path, like)
     except _Damaged as error:
         if not _previous(path).exists():
-            raise SaddleError(f"{error}; there is no earlier checkpoint, so start this run anew") from None
+            raise SaddleError(f"{error}; there is no earlier checkpoint, so {_anew(path)}") from None
         warnings.warn(f"{error}; going on from the checkpoint before it, {_previous(path).name}", stacklevel=2)
     try:
         return _read(_previous(path), like)
     except _Damaged as error:
-        raise SaddleError(f"{error}, and so is {path}; start this run anew") from None
+        raise SaddleError(f"{error}, and so is {path}; {_anew(path)}") from None
+
+
+def _anew(path: Path) -> str:
+    """How to begin again without a checkpoint."""
+    return f"to start anew: rm {shlex.quote(str(path))}*, then go on with --resume"
 
 
 def exists(path: Path) -> bool:

@@ -3,27 +3,26 @@
 Everything heavy (JAX, MuJoCo, matplotlib) is imported inside the verbs, so that help and mistakes answer at once.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
-from tyro.extras import SubcommandApp
+from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
 import saddle
-from saddle import process
+from saddle import process, streams
 from saddle.cli_bench import Engine, Json, Tasks, bench
+from saddle.cli_parse import Verbs, parse
 from saddle.cli_study import imports, study
-from saddle.config import PID, PPO, Fixed, GradientAscent
-from saddle.errors import SaddleError
+from saddle.config import PID, PPO, Fixed, GradientAscent, whole
+from saddle.errors import OutputError, SaddleError
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
 
 'saddle VERB --help' explains one verb, 'saddle --version' prints the version."""
 
-app = SubcommandApp()
+app = Verbs()
 
 
 @app.command
@@ -107,7 +106,19 @@ def train(
     """Train one multiplier rule on a task: --multiplier:fixed, --multiplier:ga (the default) or --multiplier:pid."""
     from saddle.train import train
 
-    return train(task, multiplier, limit, seeds, int(steps), out, ppo, resume, limit_time, tensorboard, process.began())
+    return train(
+        task,
+        multiplier,
+        limit,
+        seeds,
+        whole("--steps", steps),
+        out,
+        ppo,
+        resume,
+        limit_time,
+        tensorboard,
+        process.began(),
+    )
 
 
 @app.command
@@ -230,18 +241,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         process.becomes_command()
         argv = sys.argv[1:]
     try:
-        code = _dispatch(argv)
-        sys.stdout.flush()
+        with streams.guarded():
+            return _dispatch(argv)
+    except OutputError as error:
+        if not error.reader_left:
+            streams.complain(str(error))
+        return 141 if error.reader_left else 2
     except SaddleError as error:
-        print(f"saddle: error: {error}", file=sys.stderr)
+        streams.complain(str(error))
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader went away (`saddle tasks | head`). Python flushes once more on exit: let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    return code
 
 
 def _dispatch(argv: Sequence[str]) -> int:
@@ -249,11 +259,10 @@ def _dispatch(argv: Sequence[str]) -> int:
         print(f"saddle {saddle.__version__}")
         return 0
     try:
-        args = _rule_last(argv) or ["--help"]
-        code = app.cli(prog="saddle", description=DESCRIPTION, args=args, config=(FlagCreatePairsOff,))
-    except SystemExit as stop:  # tyro leaves this way after printing help (0) or a usage error (2)
-        return int(stop.code or 0)
-    return code or 0
+        call = parse(app, DESCRIPTION, _rule_last(argv) or ["--help"])
+    except SystemExit:  # the parser leaves this way after printing help
+        return 0
+    return call() or 0
 
 
 def _rule_last(argv: Sequence[str]) -> list[str]:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from tyro.conf import UseAppendAction, arg
-from tyro.extras import SubcommandApp
 
+from saddle.cli_parse import Verbs
 from saddle.config import PPO, Precision
 
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of a table.", help_behavior_hint="")]
@@ -23,7 +23,7 @@ Engine = Annotated[
     ),
 ]
 
-bench = SubcommandApp()
+bench = Verbs()
 
 
 @bench.command(name="tasks")

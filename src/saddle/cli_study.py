@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
-from tyro.extras import SubcommandApp
 
 from saddle import process
+from saddle.cli_parse import Verbs
 from saddle.config import Layout, Precision
 
-study = SubcommandApp()
-imports = SubcommandApp()
+study = Verbs()
+imports = Verbs()
 
 Name = Annotated[
     Positional[str], arg(metavar="STUDY", help="A preset ('saddle study show' lists them) or a .toml file.")

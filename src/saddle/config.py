@@ -7,7 +7,9 @@ published.
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from tyro.conf import arg
 
 from saddle.errors import SaddleError
 
@@ -19,6 +21,13 @@ def _at_least(config: Any, field: str, least: float) -> None:
     value = getattr(config, field)
     if not value >= least or not math.isfinite(value):
         raise SaddleError(f"{field} is {value}; it must be {least:g} or more")
+
+
+def whole(name: str, value: float) -> int:
+    """The option's value as a whole number, which may be written as 1e6."""
+    if not math.isfinite(value) or value != int(value):
+        raise SaddleError(f"{name} is {value}; it must be a whole number, such as 20000 or 1e6")
+    return int(value)
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,13 @@ class PPO:
     """Discount of costs."""
     cost_lam: float = 0.95
     """Of GAE, for costs."""
-    standardise: bool = True
+    standardise: Annotated[
+        bool,
+        arg(
+            help="Only centre the reward's advantages.",
+            help_behavior_hint="(default: they are scaled to standard deviation 1)",
+        ),
+    ] = True
     """Scale the reward's advantages to standard deviation 1. Costs are only centred: lambda prices their scale."""
     hidden: tuple[int, ...] = (512, 512)
     """Widths of the hidden layers of actor and critics."""
@@ -129,7 +144,13 @@ class PPO:
     """Adam's, at the start; falls linearly to 0 over training unless `lr_decay` is off."""
     critic_lr: float = 3e-4
     """Adam's; stays."""
-    lr_decay: bool = True
+    lr_decay: Annotated[
+        bool,
+        arg(
+            help="Keep the actor's learning rate where it starts.",
+            help_behavior_hint="(default: it falls linearly to 0)",
+        ),
+    ] = True
     """Let the actor's learning rate fall to 0."""
     max_grad_norm: float = 40.0
     """Each network's gradient is scaled down to this norm."""
@@ -137,13 +158,25 @@ class PPO:
     """Weight of the critics' sum of squared parameters."""
     log_std: float = 0.0
     """Initial log of the policy's standard deviation."""
-    obs_norm: bool = True
+    obs_norm: Annotated[
+        bool,
+        arg(
+            help="Give the networks observations as they are.",
+            help_behavior_hint="(default: normalised by running mean and standard deviation)",
+        ),
+    ] = True
     """Normalise observations by running mean and standard deviation."""
     obs_clip: float = 5.0
     """Normalised observations stay within this."""
     window: int = 100
     """Finished episodes whose mean cost the multiplier sees."""
-    rsi: bool = True
+    rsi: Annotated[
+        bool,
+        arg(
+            help="No reward-scale invariance: beta is 1.",
+            help_behavior_hint="(default: costs are weighed by |grad of return| / |grad of cost|)",
+        ),
+    ] = True
     """Reward-scale invariance: weigh costs by beta = |grad of return| / |grad of cost|."""
     rsi_ema: float = 0.9
     """Weight of the past in beta."""

@@ -1,5 +1,13 @@
-"""The one exception that reaches a person: a single line that says what is wrong and what to do."""
+"""The exceptions that reach a person: a single line that says what is wrong and what to do."""
 
 
 class SaddleError(Exception):
     """Bad input. The command line prints its message and exits with code 2, without a traceback."""
+
+
+class OutputError(SaddleError):
+    """Standard output takes no more. Ends whatever prints, a study too: nobody would see how it goes on."""
+
+    def __init__(self, message: str, reader_left: bool = False) -> None:
+        super().__init__(message)
+        self.reader_left = reader_left  # as with `saddle tasks | head`, which is no error to speak of

@@ -5,7 +5,6 @@ the same seed start from the same weights and meet the same worlds, whatever the
 """
 
 import functools
-import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from saddle.learners import episodes, normalise
 from saddle.learners import ppo as one
 from saddle.learners.epoch import REASONS, Drive, Pupil, learn
 from saddle.learners.normalise import Moments
+from saddle.study import room
 from saddle.tasks import Task
 
 __all__ = ["REASONS", "Population", "PopulationState"]
@@ -75,18 +75,9 @@ class Population:
 
     @property
     def member_bytes(self) -> int:
-        """Device memory that one more member takes, roughly.
-
-        Networks with Adam and an epoch's rollout, both twice; and what passes between a network's layers: for a
-        minibatch about ten arrays on the way there and back, for a block of samples two.
-        """
-        obs, act, hidden = self.spec.obs_dim, self.spec.action_dim, self.ppo.hidden
-        sizes = (obs, *hidden, 1)
-        weights = sum((a + 1) * b for a, b in itertools.pairwise(sizes))
-        networks = (2 + len(self.spec.constraints)) * weights * 3
-        row = 2 * obs + 3 * act + 8 * (1 + len(self.spec.constraints))
-        between = max(hidden) * max(10 * self.ppo.batch, 2 * one.BLOCK)
-        return 4 * (2 * networks + 2 * self.ppo.steps_per_epoch * row + between)
+        """Device memory that one more member takes, roughly."""
+        spec = self.spec
+        return room.member_bytes(self.ppo, spec.obs_dim, spec.action_dim, len(spec.constraints), one.BLOCK)
 
     def init(self) -> PopulationState:
         """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them over."""

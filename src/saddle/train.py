@@ -45,10 +45,11 @@ def train(
     Member(0, rule, limits)  # says what is wrong with a limit
     name = "train"
     stage = Stage(name, lambdas=(rule.init,)) if isinstance(rule, Fixed) else Stage(name, (), (rule,), limits=(limits,))
-    plan = Plan("training", (task,), (stage,), tuple(range(seeds)), steps, ppo=ppo, chunk=Chunking(5, 30.0, 0.05, True))
-    study = prepare(plan, out, resume)
-    view = View(plan, limits, _writer(out, tensorboard))
+    plan = Plan("training", (task,), (stage,), range(seeds), steps, ppo=ppo, chunk=Chunking(5, 30.0, 0.05, True))
     limit = None if limit_time is None else seconds(limit_time)
+    events = _event_writer(tensorboard)
+    study = prepare(plan, out, resume)
+    view = View(plan, limits, events and events(str(out / "tensorboard")))
     with Stopper(limit, began, watchdog=began is not None) as stop:
         worker = Worker(study, view.watch, plan.chunk, view, stop)
         say_how_long(worker, plan, stop)
@@ -135,11 +136,12 @@ def _mean(values: np.ndarray) -> float:
     return float(real.mean()) if real.size else float("nan")
 
 
-def _writer(out: Path, wanted: bool) -> Any:
+def _event_writer(wanted: bool) -> Any:
+    """The class that writes events, asked for before anything is written: it may not be installed."""
     if not wanted:
         return None
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
         raise SaddleError("--tensorboard needs tensorboardX: pip install 'saddle[tensorboard]'") from None
-    return SummaryWriter(str(out / "tensorboard"))
+    return SummaryWriter

@@ -21,8 +21,9 @@ RUN_COLUMNS = ("run", "stage", "task", "algorithm", "rule", "lambda", "limit", "
 class Finals(NamedTuple):
     """One row per run that counts: the columns of runs, and what is found of its last epochs.
 
-    That is return, cost, window, found, env_steps, whole and constraints. `limit` and `cost` are those of the constraint that the options name; `constraints` is how many the run has, and
-    `called` what they are called, empty where that is not known.
+    That is return, cost, window, found, env_steps, whole and constraints. `limit` and `cost` are those of the
+    constraint that the options name; `constraints` is how many the run has, and `called` what they are called, empty
+    where that is not known.
     """
 
     frame: pl.DataFrame

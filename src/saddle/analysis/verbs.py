@@ -16,7 +16,8 @@ def findings_of(study: Path, limits: tuple[float, ...], published: bool, constra
     make = Options.published if published else Options
     options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
-    return analyze_frames(opened.runs, opened.scan_metrics(), options)
+    with opened.reading():
+        return analyze_frames(opened.runs, opened.scan_metrics(), options)
 
 
 def analyze(study: Path, limits: tuple[float, ...], published: bool, as_json: bool, constraint: int = 0) -> None:

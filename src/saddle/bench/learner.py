@@ -17,6 +17,7 @@ from saddle.config import PPO, Fixed, Member, to_dict
 from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.population import Population
+from saddle.study.prepare import check_members
 from saddle.tables import Column, print_table
 from saddle.words import counted
 
@@ -55,6 +56,7 @@ def run(task: str, members: int, epochs: int, ppo: PPO, as_json: bool) -> None:
 
 def measure(task: str, members: int, epochs: int, ppo: PPO) -> Result:
     """Compile, run one epoch unseen, and time the next ones."""
+    check_members(task, ppo, members)
     lambdas = [10 ** (-1 + 2 * i / max(members - 1, 1)) for i in range(members)]
     runs = [Member(i, Fixed(lam), (25.0,) * constraints(task)) for i, lam in enumerate(lambdas)]
     population = Population(task, ppo, runs, (epochs + 2) * 1000 * ppo.steps_per_epoch)

@@ -24,7 +24,7 @@ from saddle.study import plan as plans
 from saddle.study import presets
 from saddle.study.local import Worker
 from saddle.study.plan import Plan, Stage, spaced
-from saddle.study.prepare import prepare
+from saddle.study.prepare import check_members, prepare
 from saddle.study.program import PopulationProgram
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
@@ -113,6 +113,7 @@ def run(
 def measure(name: str, members: int, epochs: int, ppo: PPO, folder: Path) -> Result:
     """Run a small study in `folder`: one epoch that compiles, then `epochs` that count."""
     ppo = _laid_out(name, ppo)
+    check_members(name, ppo, members)
     plan = _plan(name, members, epochs, ppo)
     program, finish_s = _carried_out(plan, folder)
     seconds = [end - began for began, end in program.times[1:]]

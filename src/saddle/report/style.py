@@ -1,11 +1,14 @@
 """How figures look: a column's width, small plain type, hues that the colour-blind can tell apart (Okabe and Ito)."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from saddle.study import atomic
 
 COLUMN, PAGE = 3.4, 7.0  # inches
 INK, MUTED, FAINT = "#1f2933", "#6b7680", "#d5dae0"
@@ -57,8 +60,11 @@ def save(drawn: Figure, out: Path, name: str) -> list[Path]:
     files = [out / f"{name}.pdf", out / f"{name}.png"]
     drawn.draw_without_rendering()
     drawn.set_layout_engine("none")  # laid out once, for both files
-    drawn.savefig(files[0], metadata={"CreationDate": None})
-    drawn.savefig(files[1])
+    # Into memory first: on a full disk the PDF's writer fails with an error of its own making.
+    for file, facts in zip(files, ({"CreationDate": None}, None), strict=True):
+        drawing = io.BytesIO()
+        drawn.savefig(drawing, format=file.suffix[1:], metadata=facts)
+        atomic.write(file, drawing.getvalue(), atomic.AGAIN)
     return files
 
 

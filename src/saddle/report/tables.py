@@ -9,6 +9,7 @@ import polars as pl
 from saddle.analysis.agreement import compare_with_published
 from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
 from saddle.report.style import short
+from saddle.study import atomic
 
 NAMES = {"fixed": "fixed", "ga": "GA", "pid": "PID"}
 _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
@@ -52,9 +53,8 @@ class Table:
     def write(self, out: Path) -> list[Path]:
         """NAME.tex, NAME.md and NAME.csv."""
         files = [out / f"{self.name}.{ending}" for ending in ("tex", "md", "csv")]
-        files[0].write_text(self.latex(), encoding="utf-8")
-        files[1].write_text(self.markdown(), encoding="utf-8")
-        self.numbers.write_csv(files[2])
+        for file, text in zip(files, (self.latex(), self.markdown(), self.numbers.write_csv()), strict=True):
+            atomic.write(file, text.encode(), atomic.AGAIN)
         return files
 
 

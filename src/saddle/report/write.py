@@ -24,9 +24,11 @@ def write(study: Path, out: Path, limits: tuple[float, ...], published: bool, co
     make = Options.published if published else Options
     options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
-    runs, metrics = opened.runs, opened.scan_metrics()
-    findings = analyze(runs, metrics, options)
-    files = write_all(findings, training_curves(runs, metrics, constraint), out)
+    with opened.reading():
+        runs, metrics = opened.runs, opened.scan_metrics()
+        findings = analyze(runs, metrics, options)
+        curves = training_curves(runs, metrics, constraint)
+    files = write_all(findings, curves, out)
     console().print(f"{len(files)} files in {out}", soft_wrap=True)
     for note in (*findings.notes, *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes)):
         console().print(f"[yellow]note[/] {escape(note)}")

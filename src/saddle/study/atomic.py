@@ -10,14 +10,23 @@ from typing import Any
 from saddle.errors import SaddleError
 
 TEMPORARY = ".tmp"  # ends the name of every file that is still being written
+RESUME = "free some and go on with --resume, what was saved is safe"  # what to do about a full disk
+AGAIN = "free some and try again"  # where there is nothing to resume
 
 
 class StoreError(SaddleError):
     """The store cannot be written. Stops the whole study, where another unit's error would not."""
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write a file so that readers, and a crash at any moment, see the old content or the new, never a part."""
+class NoSpace(StoreError):
+    """The disk is full."""
+
+
+def write(path: Path, data: bytes, advice: str = RESUME) -> None:
+    """Write a file so that readers, and a crash at any moment, see the old content or the new, never a part.
+
+    advice: what to do when the disk is full.
+    """
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +38,7 @@ def write(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         _forget(beside)
-        raise store_error(path, error) from None
+        raise store_error(path, error, advice) from None
     except BaseException:
         _forget(beside)
         raise
@@ -62,10 +71,10 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def store_error(path: Path, error: OSError) -> StoreError:
-    """The error for a person, of a write that failed."""
+def store_error(path: Path, error: OSError, advice: str = RESUME) -> StoreError:
+    """The error for a person, of a write that failed; `advice` on what to do when the disk is full."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return StoreError(f"no space left to write {path}; free some and go on with --resume, what was saved is safe")
+        return NoSpace(f"no space left to write {path}; {advice}")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StoreError(f"may not write {path} ({error.strerror}); choose a folder that you can write")
     return StoreError(f"cannot write {path}: {error.strerror or error}")

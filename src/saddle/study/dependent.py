@@ -35,7 +35,8 @@ def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFr
     """The unit's runs, each with the lambda* of its limit."""
     source = sweep or study
     limits = frame["limit"].unique().sort().to_list()
-    stars = lambda_stars(_sweep_runs(source, frame), source.scan_metrics(), limits)
+    with source.reading():
+        stars = lambda_stars(_sweep_runs(source, frame), source.scan_metrics(), limits)
     changes = []
     for params, limit in frame.select("params", "limit").iter_rows():
         rule = config.to_dict(Fixed(stars[limit]))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from saddle.errors import SaddleError
-from saddle.study.atomic import TEMPORARY, store_error
+from saddle.study.atomic import AGAIN, TEMPORARY, store_error
 from saddle.study.store import Study
 
 
@@ -16,10 +16,15 @@ def export_csv(study: Study, folder: Path) -> list[Path]:
     beside = metrics.with_name(metrics.name + TEMPORARY)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        study.scan_metrics().sink_csv(beside)
+        with study.reading():
+            study.scan_metrics().sink_csv(beside)
+        rows = study.runs
         beside.replace(metrics)
-        study.runs.write_csv(runs)
+        rows.write_csv(runs)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise store_error(folder, error) from None
+        raise store_error(folder, error, AGAIN) from None
+    except SaddleError:
+        beside.unlink(missing_ok=True)
+        raise
     return [runs, metrics]

@@ -5,7 +5,7 @@ import traceback
 from dataclasses import dataclass, field
 from functools import partial
 
-from saddle.errors import SaddleError
+from saddle.errors import OutputError, SaddleError
 from saddle.study import claims, dependent, estimate
 from saddle.study.atomic import StoreError
 from saddle.study.pace import UNKNOWN, Pace
@@ -65,7 +65,7 @@ class Worker:
                 return finished
             except claims.ClaimLost as lost:
                 self.listener.say(f"{lost}; leaving it to them")
-            except StoreError:
+            except (StoreError, OutputError):
                 raise
             except Exception as error:
                 self._broke(claim.unit, error)

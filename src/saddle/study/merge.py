@@ -77,7 +77,9 @@ def _parts(studies: list[Study]) -> Iterator[Part]:
 
 def _with_reach(study: Study) -> pl.DataFrame:
     """The runs with the epochs that each has."""
-    reach = study.scan_metrics().group_by("run").agg(pl.len().cast(pl.Int64).alias("reach")).collect()
+    counted = pl.len().cast(pl.Int64).alias("reach")
+    with study.reading():
+        reach = study.scan_metrics().group_by("run").agg(counted).collect()
     return study.runs.join(reach, on="run", how="left").with_columns(pl.col("reach").fill_null(0))
 
 
@@ -98,7 +100,8 @@ def _copy(part: Part, folder: Path) -> None:
     write_runs(folder, part.name, part.runs)
     for start, stop, file in sorted(chunks(source, part.unit)):
         if file in part.study.chunk_files(part.unit):
-            frame = pl.read_parquet(file.read_bytes())
+            with part.study.reading():
+                frame = pl.read_parquet(file.read_bytes())
             write_chunk(folder, part.name, start, stop, frame.filter(pl.col("run").is_in(part.runs["run"].to_list())))
     for run in part.runs["run"]:
         if part.study.policy_folder(run).is_dir():

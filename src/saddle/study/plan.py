@@ -4,15 +4,18 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from saddle import config
 from saddle.config import PPO, Fixed, Rule
 from saddle.errors import SaddleError
+from saddle.study import room
 
 Limit = tuple[float, ...]  # one entry per constraint
+MOST_EPOCHS = 99_999_999  # of a run: the names of metrics files have eight digits for them
+MOST_SEED = 2**31  # exclusive
 MOST_MEMBERS = 300  # in a unit: room for a task's sweep with its adaptive rules; beyond, a GPU gains little
 
 
@@ -68,6 +71,12 @@ class Stage:
         """The stage's limits on this task."""
         return self.limits[task] if isinstance(self.limits, Mapping) else self.limits
 
+    def runs_of_a_seed(self, task: str) -> int:
+        """How many runs the stage has on this task with each seed."""
+        limits = self.limits.get(task, ()) if isinstance(self.limits, Mapping) else self.limits
+        adaptive = len(self.rules) + (self.lambda_star is not None)
+        return len(self.lambdas) + len(limits) * adaptive
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -76,7 +85,8 @@ class Plan:
     name: str = "study"
     tasks: tuple[str, ...] = ()
     stages: tuple[Stage, ...] = ()
-    seeds: tuple[int, ...] = tuple(range(10))
+    seeds: Sequence[int] = tuple(range(10))
+    """A range is counted before it is unrolled; kept as a tuple."""
     steps: int = 35_000_000
     """Env steps of each run."""
     algorithm: Literal["ppo"] = "ppo"
@@ -88,6 +98,9 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.tasks or not self.stages or not self.seeds:
             raise SaddleError(f"study {self.name!r} has no runs: it needs tasks, stages and seeds")
+        self._check_size()
+        object.__setattr__(self, "seeds", tuple(self.seeds))
+        self._check_seeds()
         _no_doubles("task", self.tasks)
         _no_doubles("seed", self.seeds)
         _no_doubles("stage", [stage.name for stage in self.stages])
@@ -95,6 +108,11 @@ class Plan:
             raise SaddleError(
                 f"steps is {self.steps}, less than one epoch of {self.ppo.steps_per_epoch}; raise steps or lower "
                 "steps_per_epoch"
+            )
+        if self.epochs > MOST_EPOCHS:
+            raise SaddleError(
+                f"steps is {self.steps}, which is {self.epochs} epochs of {self.ppo.steps_per_epoch}; at most "
+                f"{MOST_EPOCHS} are counted: lower steps or raise steps_per_epoch"
             )
         if self.members is not None and self.members < 1:
             raise SaddleError(f"members is {self.members}; a unit has at least 1")
@@ -106,6 +124,20 @@ class Plan:
     def epochs(self) -> int:
         """Of each run."""
         return self.steps // self.ppo.steps_per_epoch
+
+    def _check_size(self) -> None:
+        """Before anything is unrolled: there is room for all runs."""
+        of_a_seed = sum(stage.runs_of_a_seed(task) for stage in self.stages for task in self.tasks)
+        seeds, most = room.count(self.seeds), room.most_runs() // max(1, of_a_seed)
+        if seeds > most:
+            raise SaddleError(
+                f"{seeds} seeds of {of_a_seed} run(s) each do not fit into memory; at most {most} do here"
+            )
+
+    def _check_seeds(self) -> None:
+        for seed in self.seeds:
+            if not 0 <= seed < MOST_SEED:
+                raise SaddleError(f"seed {seed} must lie in [0, 2**31); choose a smaller one")
 
     def _check_tasks_of(self, stage: Stage) -> None:
         if isinstance(stage.limits, Mapping) and set(stage.limits) != set(self.tasks):

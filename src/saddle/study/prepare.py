@@ -1,14 +1,15 @@
 """From a plan to a study's directory: new, or the one that is there already."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from saddle import config
+from saddle.config import PPO
 from saddle.errors import SaddleError
 from saddle.study import plan as plans
+from saddle.study import room
 from saddle.study.columns import runs_frame
 from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
 from saddle.study.presets import TASKS
@@ -121,13 +122,43 @@ def constraint_names(task: str) -> tuple[str, ...]:
 
 
 def capacity_here(plan: Plan, task: str) -> int:
-    """Members of a unit that this machine's memory, or its accelerator's, has room for."""
+    """Members of a unit that this machine's memory, or its accelerator's, has room for, or that the plan asks for.
+
+    What the plan asks for may take all memory; more than that is an error, and so is a member that does not fit.
+    """
+    asked = min(plan.members or MOST_MEMBERS, _runs_of(plan, task))
+    if plan.members is not None and room.surely(plan.ppo, asked):
+        return plan.members  # without loading JAX
     if plan.members is not None:
+        check_members(task, plan.ppo, asked)
         return plan.members
+    return max(1, min(MOST_MEMBERS, int(SHARE_OF_MEMORY * members_that_fit(task, plan.ppo))))
+
+
+def check_members(task: str, ppo: PPO, members: int) -> None:
+    """So many members of a population fit into memory."""
+    most = members_that_fit(task, ppo)
+    if members > most:
+        raise SaddleError(f"{members} members of {task} do not fit into memory; ask for at most {most}")
+
+
+def members_that_fit(task: str, ppo: PPO) -> int:
+    """How many members all memory has room for: 1 at least, or it is an error."""
     from saddle.population import Population
 
-    one = Population(task, plan.ppo, [config.Member(limits=(UNUSED_LIMIT,) * constraints(task))], plan.steps)
-    return max(1, min(MOST_MEMBERS, int(SHARE_OF_MEMORY * memory()) // one.member_bytes))
+    limits = (UNUSED_LIMIT,) * constraints(task)
+    each = Population(task, ppo, [config.Member(limits=limits)], ppo.steps_per_epoch).member_bytes
+    there = memory()
+    if each > there:
+        raise SaddleError(
+            f"a run of {task} takes about {room.gigabytes(each)}, and there are {room.gigabytes(there)}; lower "
+            "ppo's hidden, steps_per_epoch or batch"
+        )
+    return there // each
+
+
+def _runs_of(plan: Plan, task: str) -> int:
+    return len(plan.seeds) * sum(stage.runs_of_a_seed(task) for stage in plan.stages)
 
 
 def memory() -> int:
@@ -138,10 +169,7 @@ def memory() -> int:
     stats = device.memory_stats() if device.platform != "cpu" else None
     if stats and "bytes_limit" in stats:
         return int(stats["bytes_limit"])
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    except (ValueError, OSError):
-        return 4 * 2**30
+    return room.free()
 
 
 def plan_of(study: Study) -> Plan:

@@ -63,12 +63,15 @@ class Status:
     failures: list[Failure]
     left: float | None
     """Seconds to the end with as many workers as now (one, if there is none); None before a first epoch."""
+    damaged: list[str]
+    """Files that cannot be read, each with what to do."""
 
 
 def status(study: Study) -> Status:
     """Read how the study stands."""
     units = [_unit(study, unit) for unit in study.units()]
-    return Status(study.manifest["name"], _run_counts(study.runs, units), units, failures(study), _left(units))
+    counts = _run_counts(study.runs, units)
+    return Status(study.manifest["name"], counts, units, failures(study), _left(units), study.damage())
 
 
 def _run_counts(runs: pl.DataFrame, units: list[UnitStatus]) -> dict[str, int]:
@@ -94,6 +97,8 @@ def show(study: Study, as_json: bool) -> None:
         print(json.dumps(asdict(now), indent=2))
     else:
         print_status(now, console())
+        for line in now.damaged:  # holds a command to copy: no line ends in it
+            console().print(Text(line, style="red"), soft_wrap=True)
 
 
 def watch(study: Study, every: float, as_json: bool) -> None:

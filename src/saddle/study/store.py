@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import io
 import re
+import shlex
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1  # of the directory; a change that old readers would misread raises it
 MANIFEST = "manifest.json"
+_MAGIC = b"PAR1"  # begins and ends every Parquet file
 _CHUNK = re.compile(r"(\d{8})-(\d{8})\.parquet")
 
 
@@ -47,14 +50,14 @@ class Study:
     @property
     def runs(self) -> pl.DataFrame:
         """One row per run, sorted by unit and then as planned."""
-        files = sorted((self.path / "runs").glob("*.parquet"))
-        frames = [pl.read_parquet(io.BytesIO(file.read_bytes())) for file in files]
+        frames = [self.unit_runs(unit) for unit in self.units()]
         return pl.concat(frames, how="diagonal") if frames else runs_frame([])
 
     @property
     def metrics(self) -> pl.DataFrame:
         """One row per run and epoch, sorted. At full size this is half a gigabyte: prefer `scan_metrics`."""
-        return self.scan_metrics().collect().sort("run", "epoch")
+        with self.reading():
+            return self.scan_metrics().collect().sort("run", "epoch")
 
     def scan_metrics(self) -> pl.LazyFrame:
         """The metrics as a lazy frame: select and filter before collecting, and only that is read."""
@@ -62,10 +65,69 @@ class Study:
         for unit in self.units():
             files = self.chunk_files(unit)
             if files:
-                alike.setdefault(tuple(pl.read_parquet_schema(files[0])), []).extend(files)
+                with self.reading():
+                    columns = tuple(pl.read_parquet_schema(files[0]))
+                alike.setdefault(columns, []).extend(files)
         if not alike:
             return pl.LazyFrame(schema=METRICS)
         return pl.concat([pl.scan_parquet(files) for files in alike.values()], how="diagonal")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """A context around reading the tables: a damaged file is named there, with what to do about it."""
+        try:
+            yield
+        except pl.exceptions.PolarsError as error:
+            for file in self._tables():
+                with contextlib.suppress(FileNotFoundError):
+                    self._check(file)
+            raise error  # no file's fault
+
+    def damage(self) -> list[str]:
+        """What to do about each metrics file that is not whole, as a look at its size and end tells."""
+        found = []
+        for unit in self.units():
+            torn = [file for file in self.chunk_files(unit) if not _ends_well(file)]
+            found += [self._remedy(file, "it is not whole") for file in torn]
+        return found
+
+    def unit_runs(self, unit: str) -> pl.DataFrame:
+        """The unit's rows of the runs table."""
+        file = self.path / "runs" / f"{unit}.parquet"
+        try:
+            return pl.read_parquet(io.BytesIO(file.read_bytes()))
+        except pl.exceptions.PolarsError as error:
+            raise SaddleError(self._remedy(file, _first_line(error))) from None
+        except OSError as error:
+            raise SaddleError(f"cannot read {file}: {error.strerror or error}") from None
+
+    def _tables(self) -> Iterator[Path]:
+        for unit in self.units():
+            yield self.path / "runs" / f"{unit}.parquet"
+            yield from self.chunk_files(unit)
+
+    def _check(self, file: Path) -> None:
+        """Raise unless all of the file can be read."""
+        try:
+            pl.read_parquet(io.BytesIO(file.read_bytes()))
+        except pl.exceptions.PolarsError as error:
+            raise SaddleError(self._remedy(file, _first_line(error))) from None
+
+    def _remedy(self, file: Path, why: str) -> str:
+        """One line: the file, what is wrong with it, and what to do."""
+        said = f"{file} is damaged ({why}); restore it from a copy"
+        planned = "stages" in self.manifest.get("plan", {})
+        if not planned:
+            return f"{said}, or import or merge the study anew"
+        if file.parent.name == "runs":
+            return f"{said}, or run the study anew in another directory"
+        return f"{said}, or compute its unit again: {self.forget(file.parent.name)}, then run it with --resume"
+
+    def forget(self, unit: str) -> str:
+        """The command after which a resumed study computes a unit from its start."""
+        parts = [self.path / "metrics" / unit, self.path / "units" / f"{unit}.json"]
+        checkpoints = self.path / "checkpoints" / f"{unit}.safetensors"
+        return f"rm -rf {shlex.join(map(str, parts))} {shlex.quote(str(checkpoints))}*"
 
     def units(self) -> list[str]:
         """Names of the units, sorted."""
@@ -130,6 +192,21 @@ def read_manifest(path: Path) -> dict[str, Any]:
             f"{path} was written by a newer Saddle (schema {schema}, this one reads {SCHEMA}); upgrade Saddle"
         )
     return manifest
+
+
+def _ends_well(file: Path) -> bool:
+    """Whether a Parquet file has its beginning and its end."""
+    try:
+        with file.open("rb") as data:
+            begins = data.read(len(_MAGIC)) == _MAGIC
+            data.seek(-min(len(_MAGIC), file.stat().st_size), io.SEEK_END)
+            return begins and data.read() == _MAGIC
+    except FileNotFoundError:
+        return True  # a running unit has just replaced it
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def chunks(path: Path, unit: str) -> Iterator[tuple[int, int, Path]]:

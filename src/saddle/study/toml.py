@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import itertools
+import math
 import tomllib
 import types
 import typing
@@ -12,6 +13,7 @@ from typing import Any, Literal
 
 from saddle.config import PPO, RULES, Rule, ppo_from, rule_from
 from saddle.errors import SaddleError
+from saddle.study import room
 from saddle.study.lines import line_of
 from saddle.study.plan import Chunking, Plan, Stage, spaced
 
@@ -48,7 +50,7 @@ class _Reader:
         read = dict(fields)
         read["tasks"] = self._tuple(fields.get("tasks", []), str, ("tasks",))
         if isinstance(fields.get("seeds"), int):
-            read["seeds"] = tuple(range(fields["seeds"]))
+            read["seeds"] = range(self._typed(fields["seeds"], int, ("seeds",)))
         elif "seeds" in fields:
             read["seeds"] = self._tuple(fields["seeds"], int, ("seeds",))
         stages = self._list(fields.get("stages", []), ("stages",))
@@ -86,6 +88,7 @@ class _Reader:
         count = self._typed(value["count"], int, at)
         if not 0 < low < high or count < 2:
             raise self._error(at, "lambdas need 0 < from < to and a count of 2 or more")
+        self._fits_here(count, at)
         return spaced(float(low), float(high), count)
 
     def _rules(self, fields: Any, at: Place) -> list[Rule]:
@@ -96,6 +99,7 @@ class _Reader:
         self._keys(RULES[name], fields, at, "rule")
         hints = typing.get_type_hints(RULES[name])
         choices = [value if isinstance(value, list) else [value] for value in fields.values()]
+        self._fits_here(math.prod(map(len, choices)), at)
         made = []
         for values in itertools.product(*choices):
             one = dict(zip(fields, values, strict=True))
@@ -116,6 +120,12 @@ class _Reader:
         for key, value in fields.items():
             self._typed(value, hints[key], (*at, key))
         return self._made(lambda: make(dict(fields)), at)
+
+    def _fits_here(self, count: int, at: Place) -> None:
+        """Before a grid is unrolled: each of its points is a run at least."""
+        most = room.most_runs()
+        if count > most:
+            raise self._error(at, f"{_words(at)} is a grid of {count}; memory here has room for {most} runs")
 
     def _keys(self, cls: type, fields: Any, at: Place, *more: str) -> None:
         if not isinstance(fields, dict):

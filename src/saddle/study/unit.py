@@ -272,7 +272,7 @@ def fail(study: Study, unit: str, reason: str) -> None:
 
 def unit_runs(study: Study, unit: str) -> pl.DataFrame:
     """The unit's rows of the runs table."""
-    return pl.read_parquet((study.path / "runs" / f"{unit}.parquet").read_bytes())
+    return study.unit_runs(unit)
 
 
 def make_program(frame: pl.DataFrame, make: Factory) -> UnitProgram:

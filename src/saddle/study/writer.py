@@ -17,7 +17,7 @@ import polars as pl
 
 import saddle
 from saddle.errors import SaddleError
-from saddle.study.atomic import StoreError, store_error, sync_folder, write, write_json
+from saddle.study.atomic import AGAIN, NoSpace, StoreError, store_error, sync_folder, write, write_json
 from saddle.study.store import MANIFEST, SCHEMA, chunks
 
 PACKAGES = ("jax", "jaxlib", "mujoco", "numpy", "polars")  # whose versions can move a result
@@ -44,7 +44,10 @@ def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -
     except OSError as error:
         shutil.rmtree(beside, ignore_errors=True)
         _check_free(path)
-        raise store_error(path, error) from None
+        raise store_error(path, error, AGAIN) from None
+    except NoSpace:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise NoSpace(f"no space left to make {path}; {AGAIN}") from None  # nothing of it stays to resume
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise

@@ -24,8 +24,10 @@ def write(study: Path, out: Path, limits: tuple[float, ...], published: bool, co
     options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
     _check_out(out)
-    page = render(study_data(opened, options)).encode()
-    atomic.write(out, page)
+    with opened.reading():
+        data = study_data(opened, options)
+    page = render(data).encode()
+    atomic.write(out, page, atomic.AGAIN)
     console().print(f"{out} ({len(page) / 1e6:.1f} MB): open it in a browser", soft_wrap=True)
 
 
