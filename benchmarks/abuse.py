@@ -361,7 +361,7 @@ def odd_places(bench: Bench) -> Iterator[Try]:
             f"study merge {bench.study} {bench.twin} --out",
         ):
             yield Try(f"{argv} {out.name[:20]}", faults(bench.call(f"{argv} {shlex.quote(str(out))}"), 2))
-    for out in (full, file / "r.html", loop, long):
+    for out in (full, file / "r.html", long):
         yield Try(f"report --out {out.name[:20]}", faults(bench.call(f"report {bench.study} --out {out}"), 2))
     for out in (file, file / "f", loop, long):
         yield Try(f"figures --out {out.name[:20]}", faults(bench.call(f"figures {bench.study} --out {out}"), 2))

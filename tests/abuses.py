@@ -107,6 +107,9 @@ LINES = (
     Line("parity --golden {tmp}", "{tmp}"),
     Line("import omnisafe {tmp} --out {tmp}/o", "holds no OmniSafe log"),
     Line("import omnisafe nowhere --out {tmp}/o", "is not a folder"),
+    Line(f"analyze {'n' * 300}", "is too long for a file"),
+    Line(f"train {TASK} --out {{tmp}}/{'n' * 300}", "is too long for a file"),
+    Line(f"study merge a {'n' * 300} --out {{tmp}}/o", "is too long for a file"),
 )
 
 

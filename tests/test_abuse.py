@@ -51,6 +51,13 @@ def test_a_bad_study_file(toml, empty, tmp_path, capsys):
     assert list(empty.iterdir()) == []
 
 
+def test_a_folder_that_is_gone(empty, capsys, monkeypatch):
+    monkeypatch.chdir(empty)
+    empty.rmdir()
+    assert main(["analyze", "study"]) == 2
+    assert "the current folder is gone" in said(capsys)
+
+
 def test_the_line_names_a_number_that_fits(empty, capsys, monkeypatch):
     """Half of 8 MB, at 4 kB a run: 1000 runs. That number, and no more, is accepted."""
     monkeypatch.setattr(room, "free", lambda: 8 * 10**6)

@@ -18,6 +18,7 @@ import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
 from saddle.errors import SaddleError
+from saddle.study.atomic import store_error
 
 FACTS = "saddle"
 
@@ -37,9 +38,7 @@ def save(path: Path, state: Any, facts: dict[str, Any]) -> None:
         _sync(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise SaddleError(
-            f"cannot write the checkpoint {path}: {error.strerror or error}; what was saved stays"
-        ) from None
+        raise store_error(path, error) from None
 
 
 def size(state: Any) -> int:

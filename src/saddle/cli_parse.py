@@ -2,10 +2,12 @@
 
 import contextlib
 import difflib
+import errno
 import functools
 import io
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from tyro.conf import FlagCreatePairsOff
@@ -38,15 +40,33 @@ def _later(verb: Callable[..., Any]) -> Callable[..., Callable[[], Any]]:
     return bound
 
 
-def parse(app: Verbs, description: str, argv: Sequence[str]) -> Callable[[], Any]:
+def parse(app: Verbs, description: str, argv: Sequence[str]) -> functools.partial[Any]:
     """The call that a command line asks for. Prints help and leaves by SystemExit(0) where that is asked for."""
     try:
         with contextlib.redirect_stderr(io.StringIO()):
-            return _tyro(app, description, argv)
+            call = _tyro(app, description, argv)
     except SystemExit as stop:
         if not stop.code:
             raise
-    raise SaddleError(_Mistake(app, argv).line())
+        raise SaddleError(_Mistake(app, argv).line()) from None
+    for value in (*call.args, *call.keywords.values()):
+        for path in value if isinstance(value, tuple) else (value,):
+            if isinstance(path, Path):
+                _check_path(path)
+    return call
+
+
+def _check_path(path: Path) -> None:
+    """It may be there or not, but it is a path that the system can look up."""
+    try:
+        full = path.absolute()
+    except FileNotFoundError:
+        raise SaddleError("the current folder is gone; change to one that exists") from None
+    try:
+        full.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise SaddleError(f"the name {path.name[:20]}... is too long for a file; choose a shorter one") from None
 
 
 def _printed(app: Verbs, words: Sequence[str]) -> str:

@@ -1,5 +1,7 @@
 """Files of a study that were spoilt: each is named in one line, with what to do, and doing it mends the study."""
 
+import errno
+import shutil
 import subprocess
 import sys
 
@@ -10,21 +12,29 @@ from helpers import After, small, work
 import saddle
 from saddle.cli import main
 from saddle.errors import OutputError, SaddleError
+from saddle.study import atomic
 from saddle.study.run import run
 
 FAKE = "fake:FakeProgram"
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished study of the good file."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "good.toml").write_text(GOOD)
+    assert run(str(folder / "good.toml"), folder / "study", program=FAKE) == 0
+    return folder
+
+
 @pytest.fixture
-def words(tmp_path):
-    """Two finished studies of one file, which the abuses name."""
-    file = tmp_path / "good.toml"
-    file.write_text(GOOD)
-    places = {name: str(tmp_path / name) for name in ("study", "twin", "tmp")}
+def words(finished, tmp_path):
+    """Two copies of it and an empty folder, as the abuses name them."""
     for name in ("study", "twin"):
-        assert run(str(file), tmp_path / name, program=FAKE) == 0
+        shutil.copytree(finished / "study", tmp_path / name)
     (tmp_path / "tmp").mkdir()
-    return {**places, "toml": str(file)}
+    places = {name: str(tmp_path / name) for name in ("study", "twin", "tmp")}
+    return {**places, "toml": str(finished / "good.toml")}
 
 
 def spoil(study, glob, how):
@@ -92,3 +102,29 @@ def test_output_that_takes_no_more_is_no_fault_of_the_unit(tmp_path, monkeypatch
     assert "failed" not in set(study.runs["status"])
     assert run(str(file), tmp_path / "s", resume=True, program=FAKE) == 0
     assert study.metrics.height == 4 * 3
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "report {study} --out {tmp}/r.html",
+        "figures {study} --out {tmp}/f",
+        "study merge {study} {twin} --out {tmp}/m",
+        "study run {toml} --out {tmp}/o --limit-time 0s",
+    ],
+)
+def test_a_full_disk_where_there_is_nothing_to_resume(argv, words, tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    assert main([word.format(**words) for word in argv.split()]) == 2
+    line = capsys.readouterr().err
+    assert "no space left to " in line and line.endswith("; free some and try again\n") and line.count("\n") == 1
+    assert [file for file in (tmp_path / "tmp").rglob("*") if file.is_file()] == []
+
+
+def test_tables_that_would_lie_in_a_file(words, tmp_path, capsys):
+    (tmp_path / "file").write_text("hello")
+    assert main(["study", "export", words["study"], "--csv", str(tmp_path / "file")]) == 2
+    assert capsys.readouterr().err.startswith("saddle: error: cannot write ")

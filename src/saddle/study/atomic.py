@@ -37,10 +37,10 @@ def write(path: Path, data: bytes, advice: str = RESUME) -> None:
         beside.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        _forget(beside)
+        forget(beside)
         raise store_error(path, error, advice) from None
     except BaseException:
-        _forget(beside)
+        forget(beside)
         raise
 
 
@@ -80,7 +80,8 @@ def store_error(path: Path, error: OSError, advice: str = RESUME) -> StoreError:
     return StoreError(f"cannot write {path}: {error.strerror or error}")
 
 
-def _forget(path: Path) -> None:
+def forget(path: Path) -> None:
+    """Remove what was being written, if that can be done."""
     try:
         path.unlink(missing_ok=True)
     except OSError:

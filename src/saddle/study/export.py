@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from saddle.errors import SaddleError
-from saddle.study.atomic import AGAIN, TEMPORARY, store_error
+from saddle.study.atomic import AGAIN, TEMPORARY, forget, store_error
 from saddle.study.store import Study
 
 
@@ -22,9 +22,9 @@ def export_csv(study: Study, folder: Path) -> list[Path]:
         beside.replace(metrics)
         rows.write_csv(runs)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        forget(beside)
         raise store_error(folder, error, AGAIN) from None
     except SaddleError:
-        beside.unlink(missing_ok=True)
+        forget(beside)
         raise
     return [runs, metrics]
