@@ -1,7 +1,8 @@
 """Which parameters of a primitive the rules know, and with which values; the rest is refused.
 
-A parameter that a rule does not look at would otherwise be ignored, and a sum that runs backwards come out as one that
-runs forwards. What is refused here runs without a kernel (rare.py), which is slow and right.
+A parameter that a rule does not look at would otherwise be ignored, and a sum that runs backwards
+come out as one that runs forwards. What is refused here runs without a kernel (rare.py), which is
+slow and right.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ Accepts = Callable[[Any], bool]
 
 
 def check(name: str, params: dict[str, Any]) -> None:
-    """Raise NotImplementedError where a primitive has a parameter that its rule does not know, or not with this value."""
+    """Raise NotImplementedError where a rule does not know a parameter, or not with this value."""
     if name in CALLS:
         return
     known = PARAMETERS.get(name, {})
@@ -115,11 +116,16 @@ PARAMETERS: dict[str, dict[str, Accepts]] = {
     "cumsum": {"axis": _used, "reverse": _no},
     "dot_general": {
         "dimension_numbers": _used,
-        "precision": _promise,  # a kernel multiplies in full precision, the best that could be asked for
+        "precision": _promise,  # a kernel has full precision, the best that could be asked for
         "preferred_element_type": _float,
         "out_sharding": _unset,
     },
-    "while": {"cond_jaxpr": _used, "body_jaxpr": _used, "cond_nconsts": _used, "body_nconsts": _used},
+    "while": {
+        "cond_jaxpr": _used,
+        "body_jaxpr": _used,
+        "cond_nconsts": _used,
+        "body_nconsts": _used,
+    },
     "scan": {
         "jaxpr": _used,
         "length": _used,
@@ -127,7 +133,7 @@ PARAMETERS: dict[str, dict[str, Accepts]] = {
         "num_consts": _used,
         "num_carry": _used,
         "ft_in": _used,
-        "ft_out": _promise,  # what the results are grouped into, as their count and order already say
+        "ft_out": _promise,  # how results are grouped, as their count and order say already
         "linear": _promise,
         "unroll": _promise,
         "_split_transpose": _promise,
