@@ -74,6 +74,7 @@ def anew():
     native.compiled.cache_clear()
 
 
+@pytest.mark.newest
 def test_kernels_work_here(anew):
     assert probe.fault("cpu") is None
 

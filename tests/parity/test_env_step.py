@@ -36,6 +36,7 @@ def thinned(rows: Golden, keep: np.ndarray) -> Golden:
     return dataclasses.replace(rows, arrays=arrays)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("task", POINT)
 def test_every_claimed_tolerance_holds_in_float32(task):
     report = judge(golden(task), outcome(task, "float32"), "float32")

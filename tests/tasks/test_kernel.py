@@ -25,6 +25,8 @@ from saddle.tasks.kernel.team import shared
 from saddle.tasks.point import gremlins as button
 from saddle.tasks.point import world
 
+pytestmark = pytest.mark.newest  # what a trace is made of changes with JAX
+
 
 def run(rare, x, default=None, chosen=None):
     """The kernel of `rare` on leaves [N, ...], with the defaults where a world is not chosen."""
