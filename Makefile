@@ -1,20 +1,51 @@
 # 'make test' and 'make demo' work on a fresh clone: they make .venv and install Saddle into it first.
 PYTHON ?= python3
+# The least 3.x that pyproject.toml allows, and the least that the newest JAX runs on.
+OLDEST := $(shell sed -n 's/^requires-python = ">=3\.\([0-9]*\)"/\1/p' pyproject.toml)
+NEWEST_NEEDS := 12
+NEWEST_PYTHON ?= $(shell tools/newest.sh $(PYTHON) $(NEWEST_NEEDS))
+# Whoever names an interpreter gets it, even where .venv has another.
+SAME := $(if $(filter file,$(origin PYTHON)),,same)
+
 BIN := .venv/bin
-STAMP := .venv/installed
+BASE := .venv/installed
+TOOLS := .venv/tools-installed
+NEWEST := .venv-newest/installed
+PIP_INSTALL := -m pip install --progress-bar off --disable-pip-version-check
+MARKED := tests/tasks/test_kernel.py tests/parity/test_env_step.py tests/test_train.py tests/test_doctor.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install browser test demo format clean
+.PHONY: help install browser test newest newest-tests newest-missing demo format clean force
 
 help: ## Show these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
 
-install: $(STAMP) ## Make .venv and install Saddle with the tools to develop it
+install: $(TOOLS) ## Make .venv and install Saddle with the tools to develop it
 
-$(STAMP): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
-	touch $@
+# Looked at each time, written only when the environment is new.
+.venv/interpreter: force
+	@tools/venv.sh .venv $(PYTHON) $(OLDEST) $(SAME)
+
+.venv-newest/interpreter: force
+	@tools/venv.sh .venv-newest $(NEWEST_PYTHON) $(NEWEST_NEEDS)
+
+$(BASE): .venv/interpreter pyproject.toml constraints.txt
+	@echo "installing Saddle into .venv: 1.2 GB, a minute or two"
+	@$(BIN)/python $(PIP_INSTALL) -e . -c constraints.txt
+	@touch $@
+
+$(TOOLS): .venv/interpreter pyproject.toml constraints.txt
+	@echo "installing Saddle and the tools to develop it into .venv: 2.2 GB, some minutes"
+	@$(BIN)/python $(PIP_INSTALL) -e '.[dev]' -c constraints.txt
+	@touch $(BASE) $@
+
+# JAX and jaxlib are those of constraints-newest.txt; the rest is as in constraints.txt.
+$(NEWEST): .venv-newest/interpreter pyproject.toml constraints.txt constraints-newest.txt
+	@echo "installing Saddle with the newest JAX into .venv-newest: 1.1 GB, a minute or two"
+	@grep -v '^jax' constraints.txt | cat - constraints-newest.txt >.venv-newest/constraints.txt
+	@.venv-newest/bin/python $(PIP_INSTALL) -e '.[tensorboard]' hypothesis pytest pytest-xdist \
+		-c .venv-newest/constraints.txt
+	@touch $@
 
 browser: ## Install Chromium for the report's tests, if it is missing and this may
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || \
@@ -23,14 +54,24 @@ browser: ## Install Chromium for the report's tests, if it is missing and this m
 
 # The checker would otherwise ask the network whether a newer one exists.
 test: export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
-test: $(STAMP) browser ## Lint, check the format and the types, run the tests
+test: $(TOOLS) browser ## Lint, check the format and the types, run the tests, some with the newest JAX too
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	@# Files in their order, not by their number of tests: those that take longest have few.
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(MAKE) --no-print-directory newest
 
-demo: $(STAMP) ## Train the quickstart study, analyse it, write report, figures and pictures to demo/
+newest: ## Run the tests of kernels, parity and training with the newest JAX that pyproject.toml allows
+	@$(MAKE) --no-print-directory $(if $(NEWEST_PYTHON),newest-tests,newest-missing)
+
+newest-tests: $(NEWEST)
+	.venv-newest/bin/python -m pytest -n 2 -m newest $(MARKED)
+
+newest-missing:
+	@echo "no Python 3.$(NEWEST_NEEDS) or newer here: the tests with the newest JAX are skipped"
+
+demo: $(BASE) ## Train the quickstart study, analyse it, write report, figures and pictures to demo/
 	$(BIN)/saddle study run quickstart --out demo/quickstart --resume
 	$(BIN)/saddle play SafetyPointCircle1-v0 --policy demo/quickstart/policies/PointCircle1-fixed-1-s0 --out demo/episode.png
 	$(BIN)/saddle figures demo/quickstart --out demo/figures
@@ -38,10 +79,10 @@ demo: $(STAMP) ## Train the quickstart study, analyse it, write report, figures 
 	$(BIN)/saddle analyze demo/quickstart
 	@echo "The report: demo/report.html (open it in a browser)"
 
-format: $(STAMP) ## Format the code and fix what the linter can
+format: $(TOOLS) ## Format the code and fix what the linter can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean: ## Remove .venv, caches and what the demo wrote
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist demo
+	rm -rf .venv .venv-newest .pytest_cache .ruff_cache .hypothesis build dist demo
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

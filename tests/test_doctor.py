@@ -9,9 +9,11 @@ import pytest
 
 from saddle import doctor
 from saddle.doctor import Finding
+from saddle.tasks.kernel import native, probe, scalars
+from saddle.tasks.kernel.llvm import Program
 
 NAMES = ["cpu", "memory", "gpu", "saddle", "python", "jax"]
-NAMES += ["mujoco", "llvm", "mjx-jax", "mjx-warp", "egl", "osmesa", "video", "ray"]
+NAMES += ["mujoco", "llvm", "mjx-jax", "mjx-warp", "egl", "osmesa", "video", "ray", "tensorboard"]
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,7 @@ def fake_import(monkeypatch, **modules: str | Exception | None):
         return module
 
     monkeypatch.setattr(doctor.importlib, "import_module", load)
+    monkeypatch.setattr(probe, "fault", lambda platform: None)
 
 
 def engines() -> dict[str, Finding]:
@@ -54,12 +57,69 @@ def test_advice_is_only_given_for_what_is_missing(report):
 def test_engines_that_are_all_there(monkeypatch):
     fake_import(monkeypatch, mujoco="3.17.0", llvmlite="0.50.0", mujoco_mjx="3.17.0", warp="1.18.0")
     monkeypatch.setattr(doctor, "_accelerators", lambda: ["NVIDIA H200"])
-    assert [(f.ok, f.detail, f.advice) for f in engines().values()] == [
-        (True, "3.17.0", ""),
-        (True, "0.50.0", ""),
-        (True, "3.17.0", ""),
-        (True, "1.18.0", ""),
+    assert [(f.name, f.ok, f.detail, f.advice) for f in engines().values()] == [
+        ("mujoco", True, "3.17.0", ""),
+        ("llvm", True, "0.50.0; a kernel compiles and is right", ""),
+        ("ptx", True, "kernels for NVIDIA GPUs; a kernel compiles and is right", ""),
+        ("mjx-jax", True, "3.17.0", ""),
+        ("mjx-warp", True, "1.18.0", ""),
     ]
+
+
+@pytest.fixture
+def anew():
+    """Programs of kernels are written again, whatever was compiled before."""
+    native.compiled.cache_clear()
+    yield
+    native.compiled.cache_clear()
+
+
+@pytest.mark.newest
+def test_kernels_work_here(anew):
+    assert probe.fault("cpu") is None
+
+
+def test_a_kernel_that_cannot_be_compiled(monkeypatch, anew):
+    def refuse(name, params):
+        raise NotImplementedError(f"a kernel has no {name}\nand more")
+
+    monkeypatch.setattr(scalars, "check", refuse)
+    llvm = engines()["llvm"]
+    assert not llvm.ok and llvm.detail.startswith("contacts are many times slower: a kernel has no ")
+    assert "\n" not in llvm.detail
+    assert llvm.advice.startswith("pip install") and "jax" in llvm.advice
+
+
+def test_a_kernel_that_computes_something_else(monkeypatch, anew):
+    write = Program.emit
+
+    def wrong(self, name, numbers, dtype, params):
+        return write(self, "cos" if name == "sin" else name, numbers, dtype, params)
+
+    monkeypatch.setattr(Program, "emit", wrong)
+    llvm = engines()["llvm"]
+    assert not llvm.ok and "a kernel is off by" in llvm.detail
+
+
+def test_without_llvm_no_kernel_is_tried(monkeypatch):
+    fake_import(monkeypatch, mujoco="3.17.0")
+    llvm = engines()["llvm"]
+    assert not llvm.ok and llvm.detail == "not installed" and "llvmlite" in llvm.advice
+
+
+def test_advice_names_the_versions_that_saddle_takes(monkeypatch):
+    wanted = ["jax<0.13,>=0.10.2", "numpy>=2.0", 'jax[cuda13]; extra == "cuda"']
+    monkeypatch.setattr(doctor.importlib.metadata, "requires", lambda name: wanted)
+    assert doctor._required("jax") == "pip install 'jax<0.13,>=0.10.2'"
+    assert doctor._required("mujoco") == "pip install mujoco"
+
+
+def test_advice_from_a_source_tree_that_is_not_installed(monkeypatch):
+    def requires(name):
+        raise doctor.importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor.importlib.metadata, "requires", requires)
+    assert doctor._required("jax") == "pip install jax"
 
 
 def test_warp_without_a_gpu_is_for_checks(monkeypatch):
@@ -148,7 +208,7 @@ def test_without_a_video_encoder(monkeypatch):
 
 FINDINGS = [
     Finding("machine", "cpu", True, "2 cores"),
-    Finding("engines", "mjx-warp", False, "not installed", "pip install -e '.[cuda]'"),
+    Finding("engines", "mjx-warp", False, "not installed", "pip install 'saddle-rl[cuda]'"),
 ]
 
 
@@ -158,7 +218,7 @@ def test_text_report(monkeypatch, capsys):
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["cpu", "yes", "2", "cores"] in lines
     assert ["mjx-warp", "no", "not", "installed"] in lines
-    assert lines[-1] == ["mjx-warp", "pip", "install", "-e", "'.[cuda]'"]
+    assert lines[-1] == ["mjx-warp", "pip", "install", "'saddle-rl[cuda]'"]
 
 
 def test_json_report(monkeypatch, capsys):

@@ -30,6 +30,7 @@ def trained(tmp_path_factory):
     return out
 
 
+@pytest.mark.newest
 def test_a_training_is_a_study(trained):
     study = saddle.open_study(trained)
     assert study.runs["status"].to_list() == ["done", "done"] and set(study.runs["rule"]) == {"pid"}

@@ -72,7 +72,7 @@ def play(
 def parity(
     golden: Annotated[
         Path | None,
-        arg(metavar="DIR", help="Folder of reference transitions.", help_behavior_hint="(default: the repository's)"),
+        arg(metavar="DIR", help="Folder of reference transitions.", help_behavior_hint="(default: Saddle's own)"),
     ] = None,
     tasks: Tasks = (),
     precision: Annotated[Literal["float32", "float64"], arg(help="Arithmetic of the replay.")] = "float32",

@@ -1,16 +1,18 @@
 """`saddle doctor`: what this machine can do, and what to install for the rest.
 
-Each check really tries the thing (imports the package, makes the GL context) and never raises: a broken install is an
-answer, not a crash.
+Each check really tries the thing (imports the package, makes the GL context, compiles and runs a kernel) and never
+raises: a broken install is an answer, not a crash.
 """
 
 import contextlib
 import dataclasses
 import importlib
+import importlib.metadata
 import io
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from rich.text import Text
 
 import saddle
 from saddle.console import console
+from saddle.extras import DISTRIBUTION, install
 from saddle.tables import Column, Content, print_table
 
 PROBE_SECONDS = 60  # a first GL context on a cold machine takes a few
@@ -32,7 +35,7 @@ GL_PROBE = "import mujoco, os; mujoco.GLContext(16, 16).make_current(); os._exit
 class Finding:
     """One line of the report."""
 
-    group: str  # machine, software, engines, pictures, clusters
+    group: str  # machine, software, engines, pictures, tools
     name: str
     ok: bool
     detail: str  # what there is, or why not
@@ -40,8 +43,8 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at the machine. Takes a few seconds: imports JAX and MuJoCo, starts one process per GL backend."""
-    return [*_machine(), *_software(), *_engines(), *_pictures(), *_clusters()]
+    """Look at the machine. Takes a few seconds: imports JAX and MuJoCo, compiles, starts a process per GL backend."""
+    return [*_machine(), *_software(), *_engines(), *_pictures(), *_tools()]
 
 
 def show(as_json: bool) -> None:
@@ -77,8 +80,17 @@ def _advice(missing: list[Finding]) -> list[tuple[Content, Content]]:
     return [(f"  {finding.name}", finding.advice) for finding in missing]
 
 
-def _extra(name: str) -> str:
-    return f"pip install -e '.[{name}]' in Saddle's checkout"
+def _required(package: str) -> str:
+    """How to install a package in a version that Saddle takes, as its own metadata has it."""
+    try:
+        requirements = importlib.metadata.requires(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:  # run from its source, without an install
+        requirements = []
+    for requirement in requirements:
+        wanted = requirement.partition(";")[0].strip()
+        if re.split(r"[^\w-]", wanted)[0] == package:
+            return f"pip install '{wanted}'"
+    return f"pip install {package}"
 
 
 def _machine() -> Iterator[Finding]:
@@ -91,7 +103,7 @@ def _machine() -> Iterator[Finding]:
         yield Finding("machine", "gpu", True, ", ".join(cards or accelerators))
     elif cards:
         why = f"{', '.join(cards)}, but JAX cannot use it"
-        yield Finding("machine", "gpu", False, why, _extra("cuda"))
+        yield Finding("machine", "gpu", False, why, install("cuda"))
     else:
         yield Finding("machine", "gpu", False, "none; everything runs on the CPU")
 
@@ -103,12 +115,13 @@ def _software() -> Iterator[Finding]:
 
 
 def _engines() -> Iterator[Finding]:
-    native = _package("engines", "mujoco", "mujoco", "pip install 'mujoco>=3.17,<3.18'")
-    yield native
-    yield _package("engines", "llvm", "llvmlite", "pip install llvmlite; contacts on a CPU are slow without it")
-    mjx = _package("engines", "mjx-jax", "mujoco.mjx", "pip install 'mujoco-mjx==3.17.*'")
+    yield _package("engines", "mujoco", "mujoco", _required("mujoco"))
+    yield _kernels_on_cpu()
+    if _accelerators():
+        yield _kernels_on_gpu()
+    mjx = _package("engines", "mjx-jax", "mujoco.mjx", install("mjx"))
     yield mjx
-    warp = _package("engines", "mjx-warp", "warp", _extra("cuda"))
+    warp = _package("engines", "mjx-warp", "warp", install("cuda"))
     if warp.ok and not mjx.ok:
         yield dataclasses.replace(warp, ok=False, detail="needs mjx", advice=mjx.advice)
     elif warp.ok and not _accelerators():
@@ -123,8 +136,37 @@ def _pictures() -> Iterator[Finding]:
     yield _video()
 
 
-def _clusters() -> Iterator[Finding]:
-    yield _package("clusters", "ray", "ray", _extra("ray"))
+def _tools() -> Iterator[Finding]:
+    yield _package("tools", "ray", "ray", install("ray"))
+    yield _package("tools", "tensorboard", "tensorboardX", install("tensorboard"))
+
+
+def _kernels_on_cpu() -> Finding:
+    """Contacts of the point tasks, as machine code for this CPU."""
+    llvm = _package("engines", "llvm", "llvmlite", f"{_required('llvmlite')}; contacts on a CPU are slow without it")
+    return _with_kernel(llvm, "cpu") if llvm.ok else llvm
+
+
+def _kernels_on_gpu() -> Finding:
+    """The same for an NVIDIA GPU, which needs no package but JAX."""
+    return _with_kernel(Finding("engines", "ptx", True, "kernels for NVIDIA GPUs"), "gpu")
+
+
+def _with_kernel(found: Finding, platform: str) -> Finding:
+    """The finding, if a kernel also computes on the platform what JAX computes."""
+    fault = _kernel_fault(platform)
+    if fault is None:
+        return dataclasses.replace(found, detail=f"{found.detail}; a kernel compiles and is right")
+    why = f"contacts are many times slower: {fault}"
+    return dataclasses.replace(found, ok=False, detail=why, advice=_required("jax"))
+
+
+def _kernel_fault(platform: str) -> str | None:
+    try:
+        from saddle.tasks.kernel import probe
+    except Exception as error:
+        return _first_line(error)
+    return probe.fault(platform)
 
 
 def _cores() -> int:
@@ -161,7 +203,7 @@ def _jax() -> Finding:
 
         devices = ", ".join(str(device) for device in jax.devices())
     except Exception as error:
-        return Finding("software", "jax", False, _first_line(error), "pip install 'jax>=0.10'")
+        return Finding("software", "jax", False, _first_line(error), _required("jax"))
     return Finding("software", "jax", True, f"{jax.__version__} on {devices}")
 
 
@@ -201,7 +243,7 @@ def _video() -> Finding:
 
         encoder = f"imageio-ffmpeg {imageio_ffmpeg.__version__}, ffmpeg {imageio_ffmpeg.get_ffmpeg_version()}"
     except Exception as error:
-        return Finding("pictures", "video", False, f"no .mp4: {_first_line(error)}", _extra("video"))
+        return Finding("pictures", "video", False, f"no .mp4: {_first_line(error)}", install("video"))
     return Finding("pictures", "video", True, encoder)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from saddle.config import PPO, Fixed, Member, Rule
 from saddle.console import console
 from saddle.errors import SaddleError
+from saddle.extras import install
 from saddle.study.forecast import say_how_long
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage
@@ -143,5 +144,5 @@ def _event_writer(wanted: bool) -> Any:
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
-        raise SaddleError("--tensorboard needs tensorboardX: pip install 'saddle[tensorboard]'") from None
+        raise SaddleError(f"--tensorboard needs tensorboardX: run {install('tensorboard')}") from None
     return SummaryWriter

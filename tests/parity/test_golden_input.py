@@ -5,17 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import saddle
 from saddle.errors import SaddleError
 from saddle.parity import golden
 from saddle.parity.golden import load
 
-DATA = Path(__file__).parents[1] / "data" / "golden"
 TASK = "SafetyPointButton1-v0"
 
 
 @pytest.fixture(scope="module")
 def arrays():
-    rows = load(DATA, (TASK,))[0]
+    rows = load(None, (TASK,))[0]
     return {name: a if name.startswith("ep_") else a[:5] for name, a in rows.arrays.items()}
 
 
@@ -60,13 +60,14 @@ def test_no_known_task(tmp_path):
     assert f"{TASK}.npz" in complaint(tmp_path)
 
 
-def test_no_checkout_asks_for_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(golden, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
-    assert "--golden" in complaint(None)
+def test_the_rows_of_every_task_are_part_of_the_package():
+    assert [rows.task for rows in load(None)] == list(golden.TASKS)
+    package = Path(saddle.__file__).parent
+    assert all(package in rows.path.parents for rows in load(None))
 
 
 def test_unknown_task_suggests_the_nearest():
-    assert TASK in complaint(DATA, ("SafetyPointButon1-v0",))
+    assert TASK in complaint(None, ("SafetyPointButon1-v0",))
 
 
 def test_a_named_task_without_file(tmp_path, arrays):
@@ -145,6 +146,6 @@ def test_no_rows(tmp_path, arrays):
 
 
 def test_rows_of_another_task(tmp_path):
-    source = DATA / "SafetyPointGoal1-v0.npz"
+    source = golden.TRANSITIONS / "SafetyPointGoal1-v0.npz"
     (tmp_path / f"{TASK}.npz").write_bytes(source.read_bytes())
     assert f"{TASK}.npz" in complaint(tmp_path)

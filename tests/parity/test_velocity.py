@@ -3,7 +3,6 @@
 import dataclasses
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,13 @@ from saddle.parity.velocity import Outcome, crossed, judge, report
 from saddle.tasks.velocity import models
 from saddle.tasks.velocity.bodies import BODIES
 
-DATA = Path(__file__).parents[1] / "data" / "golden"
 HOPPER, WALKER, CHEETAH, ANT = BODIES
 EACH = pytest.mark.parametrize("name", BODIES)
 
 
 @cache
 def rows_of(name: str) -> Golden:
-    return load(DATA, (name,))[0]
+    return load(None, (name,))[0]
 
 
 def reference(rows: Golden) -> Outcome:

@@ -8,7 +8,6 @@ may add 1e-6.
 
 import functools
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -16,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from saddle.parity.golden import TRANSITIONS
 from saddle.tasks import make
 from saddle.tasks.point.button import ButtonState
 from saddle.tasks.point.circle import CircleState
 from saddle.tasks.point.goal import GoalState
 from saddle.tasks.point.push import PushState
 
-GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 CIRCLE, GOAL, BUTTON, PUSH = (f"SafetyPoint{name}1-v0" for name in ("Circle", "Goal", "Button", "Push"))
 
 
@@ -33,7 +32,7 @@ def on(*names):
 
 @functools.cache
 def rows_of(name):
-    with np.load(GOLDEN / f"{name}.npz") as file:
+    with np.load(TRANSITIONS / f"{name}.npz") as file:
         return dict(file)
 
 

@@ -4,7 +4,6 @@ The contact solvers are held against the reference's own transitions: no code of
 """
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,13 +19,13 @@ from saddle.launch import TARGET
 from saddle.parity import inject
 from saddle.parity.golden import load
 from saddle.tasks import make, rare
-from saddle.tasks.kernel import call, native, scalars
+from saddle.tasks.kernel import call, native, rules, scalars, understood
 from saddle.tasks.kernel.branch import Branch
 from saddle.tasks.kernel.team import shared
 from saddle.tasks.point import gremlins as button
 from saddle.tasks.point import world
 
-DATA = Path(__file__).parents[1] / "data" / "golden"
+pytestmark = pytest.mark.newest  # what a trace is made of changes with JAX
 
 
 def run(rare, x, default=None, chosen=None):
@@ -184,6 +183,64 @@ def test_a_function_that_no_kernel_can_hold_runs_without_one(monkeypatch):
     np.testing.assert_array_equal(ours, np.where(chosen[:, None], np.sort(x[0], axis=1), x[0]))
 
 
+REFUSED = {
+    "cumsum with reverse True": lambda x: lax.cumsum(x[0], axis=1, reverse=True),
+    "round with rounding_method": lambda x: lax.round(x[0], lax.RoundingMethod.AWAY_FROM_ZERO),
+    "gather with mode": lambda x: x[0].at[:, np.array([2, 0, 5])].get(mode="fill"),
+    "gather with indices that it computes": lambda x: jnp.take(x[0], jnp.argmin(x[0][0])[None], axis=1, mode="clip"),
+    "integer_pow with y -2": lambda x: lax.integer_pow(x[0], -2),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_parameter_that_no_rule_follows_is_refused(name):
+    x, function = numbers(1), REFUSED[name]
+    branch = Branch.of(function, x, jax.eval_shape(function, x))
+    for write in (call.program_text, native.program_text):
+        with pytest.raises(NotImplementedError, match=f"a kernel has no {name}"):
+            write(branch)
+
+
+def test_a_parameter_that_is_new_is_refused():
+    with pytest.raises(NotImplementedError, match="a kernel has no add with a parameter saturating"):
+        understood.check("add", {"saturating": False})
+    understood.check("jit", {"anything": "that tells how to compile"})
+
+
+def test_what_every_rule_follows_has_its_parameters_listed():
+    """A rule that is added without them would refuse all that it was written for."""
+    without = {"add", "copy", "stop_gradient", "sign", "square", "optimization_barrier"}
+    rules_by_name = {**rules.MOVE, **rules.REDUCE, **rules.ELEMENT, **scalars._BLOCKS}
+    listed = {*understood.PARAMETERS, *understood.CALLS, *without}
+    assert set(rules_by_name) <= listed
+
+
+def test_known_integers_are_combined_bit_by_bit():
+    six, three = np.int32(6), np.int32(3)
+    combined = [rules.simplify(name, [six, three], {}) for name in ("and", "or")]
+    assert combined == [2, 7]
+    assert rules.simplify("not", [six], {}) == -7
+    assert not rules.simplify("not", [np.True_], {})
+
+
+@pytest.mark.parametrize("machine", [run, run_native])
+def test_functions_that_newer_versions_trace_in_their_own_way(machine):
+    """JAX 0.12 has primitives of its own in sinc and hypot."""
+    x = numbers(20)
+    function = lambda x: (jnp.sinc(x[0]) + jnp.hypot(x[0], x[1]), x[1][:, 0] > 1)
+    ours, theirs = machine(function, x), one_by_one(function, x)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=2e-6, atol=2e-6)
+
+
+def test_a_polynomial_and_a_number_without_gradient():
+    """As JAX 0.12 traces them; numbers that are known are computed at once."""
+    scope = scalars.Scope(native.Program(np.float32))
+    value = scope.apply("polynomial", [np.float32(v) for v in (3, 1, 5, 2)])
+    assert value == 1 + 5 * 3 + 2 * 3**2
+    x = np.arange(3.0)
+    assert rules.MOVE["stop_gradient"]({}, None, x) is x
+
+
 def test_unstacking():
     """JAX 0.11 and later trace it as a primitive of its own."""
     x = np.arange(6).reshape(2, 3)
@@ -205,7 +262,7 @@ def test_other_numbers_than_float32_do_not_fit():
 @cache
 def rows(task):
     """The reference's transitions: state before, state after, actions."""
-    golden = load(DATA, (task,))[0]
+    golden = load(None, (task,))[0]
     state: Any = inject.inject(golden, make(task), np.float32)
     return state, inject.fields(golden, after=True), jnp.asarray(golden["action"], jnp.float32)
 

@@ -16,6 +16,7 @@ from saddle.draw.page import Page, swatch, tally
 from saddle.draw.scene import Episode
 from saddle.draw.world import Stage, World
 from saddle.errors import SaddleError
+from saddle.extras import install
 
 FPS = 25
 GIF_DPI, MP4_DPI = 100, 150  # 960 x 720 and 1440 x 1080 pixels
@@ -92,7 +93,7 @@ def ffmpeg() -> str:
     except (ImportError, RuntimeError):
         found = shutil.which("ffmpeg")
     if not found:
-        raise SaddleError("an .mp4 needs ffmpeg: run pip install 'saddle[video]', or write a .gif")
+        raise SaddleError(f"an .mp4 needs ffmpeg: run {install('video')}, or write a .gif")
     return found
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from saddle.errors import SaddleError
 from saddle.tasks import make
 
+TRANSITIONS = Path(__file__).parent / "transitions"  # those that come with Saddle, 4.6 MB
+
 # Trailing shape per episode-array of a task; the first axis is the episode.
 _EPISODE: dict[str, dict[str, tuple[int, ...]]] = {
     "SafetyPointCircle1-v0": {},
@@ -77,8 +79,11 @@ class Golden:
 
 
 def load(directory: Path | None, tasks: tuple[str, ...] = ()) -> list[Golden]:
-    """The rows of these tasks (of every task that has a file, if none are named), checked."""
-    directory = default_directory() if directory is None else directory
+    """The rows of these tasks (of every task that has a file, if none are named), checked.
+
+    Without a directory they are those that come with Saddle.
+    """
+    directory = TRANSITIONS if directory is None else directory
     if not directory.is_dir():
         raise SaddleError(f"{directory} is not a directory; --golden takes a folder of <task>.npz files")
     for task in tasks:
@@ -90,14 +95,6 @@ def load(directory: Path | None, tasks: tuple[str, ...] = ()) -> list[Golden]:
     if len(missing) == len(paths):
         raise SaddleError(f"{directory} holds none of the expected files: {', '.join(p.name for p in missing)}")
     return [_read(task, path) for task, path in paths.items() if path.is_file()]
-
-
-def default_directory() -> Path:
-    """tests/data/golden of a source checkout."""
-    path = Path(__file__).parents[3] / "tests" / "data" / "golden"
-    if not path.is_dir():
-        raise SaddleError("no reference transitions beside this installation; pass their folder with --golden DIR")
-    return path
 
 
 def _read(task: str, path: Path) -> Golden:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from saddle.config import Layout, Precision
 from saddle.errors import SaddleError
+from saddle.extras import install
 from saddle.study import presets
 from saddle.study.dependent import open_sweep
 from saddle.study.forecast import say_how_long
@@ -76,7 +77,7 @@ def _run_on_ray(
     try:
         from saddle.study import ray
     except ImportError:
-        raise SaddleError("the Ray engine needs Ray: pip install 'saddle[ray]'") from None
+        raise SaddleError(f"the Ray engine needs Ray: run {install('ray')}") from None
     ray.connect(address)
     study = prepare(plan, out, resume, sweep, ray.survey)
     ray.RayEngine(study, program, plan.chunk, listener, stop, sweep).work()

@@ -86,9 +86,9 @@ FOLD: dict[str, Callable[..., Any]] = {
             "le": np.less_equal,
             "gt": np.greater,
             "ge": np.greater_equal,
-            "and": np.logical_and,
-            "or": np.logical_or,
-            "not": np.logical_not,
+            "and": np.bitwise_and,
+            "or": np.bitwise_or,
+            "not": np.invert,
             "square": np.square,
             "sin": np.sin,
             "cos": np.cos,
@@ -142,6 +142,14 @@ def _power(scope: Any, params: dict[str, Any], x: Any) -> Any:
     return _chain(scope, lax.mul_p, [x] * params.get("y", 2))
 
 
+def _polynomial(scope: Any, params: dict[str, Any], x: Any, *coefficients: Any) -> Any:
+    """Horner's rule; the coefficient of x^0 comes first."""
+    *lower, value = coefficients
+    for coefficient in reversed(lower):
+        value = scope.apply(lax.add_p, [scope.apply(lax.mul_p, [value, x]), coefficient])
+    return value
+
+
 # Elementwise primitives that are made of others.
 ELEMENT: dict[str, Callable[..., Any]] = {
     "sin": _turn(0),
@@ -149,6 +157,7 @@ ELEMENT: dict[str, Callable[..., Any]] = {
     "sign": _sign,
     "square": _power,
     "integer_pow": _power,
+    "polynomial": _polynomial,
 }
 
 
@@ -172,6 +181,8 @@ def _iota(params: dict[str, Any], aval: Any) -> np.ndarray:
 
 def _gather(params: dict[str, Any], aval: Any, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """With indices that are known."""
+    if not all(is_known(x) for x in indices.flat):
+        raise NotImplementedError("a kernel has no gather with indices that it computes")
     dims, sizes = params["dimension_numbers"], params["slice_sizes"]
     batch = [d for d in range(len(aval.shape)) if d not in dims.offset_dims]
     window = [d for d in range(x.ndim) if d not in dims.collapsed_slice_dims]
@@ -203,6 +214,7 @@ MOVE: dict[str, Callable[..., np.ndarray]] = {
     "iota": _iota,
     "gather": _gather,
     "copy": lambda params, aval, x: x,
+    "stop_gradient": lambda params, aval, x: x,
 }
 
 

@@ -17,6 +17,7 @@ from jax import lax
 from saddle.tasks.kernel.code import COMPARE, Code, Register, Slot
 from saddle.tasks.kernel.rules import ELEMENT, MOVE, REDUCE, constant, is_known, objects, rows, simplify
 from saddle.tasks.kernel.team import SHARED
+from saddle.tasks.kernel.understood import check
 
 
 class Scope:
@@ -69,6 +70,7 @@ class Scope:
 
     def _step(self, eqn: Any, args: list[np.ndarray]) -> list[np.ndarray]:
         name, params = eqn.primitive.name, eqn.params
+        check(name, params)
         if name in _BLOCKS:
             return _BLOCKS[name](self, params, args)
         if name in MOVE:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import jax
 
 from saddle.errors import SaddleError
+from saddle.extras import install
 from saddle.tasks.task import Task, TaskSpec
 from saddle.tasks.velocity import models
 from saddle.tasks.velocity.bodies import BODIES
@@ -68,9 +69,9 @@ def check(engine: str) -> None:
     """Complain where an engine cannot run on this machine."""
     models.mujoco()
     if engine != "native" and not _found("mujoco.mjx"):
-        raise SaddleError(f"engine {engine!r} needs MJX: run pip install 'saddle[mjx]'")
+        raise SaddleError(f"engine {engine!r} needs MJX: run {install('mjx')}")
     if engine == "mjx-warp" and not _found("warp"):
-        raise SaddleError("engine 'mjx-warp' needs Warp: run pip install 'saddle[cuda]', or use 'mjx-jax' or 'native'")
+        raise SaddleError(f"engine 'mjx-warp' needs Warp: run {install('cuda')}, or use 'mjx-jax' or 'native'")
 
 
 def host_worlds(name: str, worlds: int, threads: int | None = None) -> "NativeWorlds":
