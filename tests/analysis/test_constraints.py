@@ -41,5 +41,6 @@ def test_a_sweep_without_limits_has_a_second_constraint_too():
 
 def test_many_constraints_are_counted():
     (note,) = notes(6, [], 5)
-    assert note.startswith("Looked at the 6th of 6 constraints: constraint 5.") and "constraint 4 (--constraint 4)" in note
+    assert note.startswith("Looked at the 6th of 6 constraints: constraint 5.")
+    assert "constraint 4 (--constraint 4)" in note
     assert notes(1, ["near"], 0) == []
