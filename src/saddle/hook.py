@@ -1,13 +1,13 @@
 """Registers Saddle's environments with Gymnasium whichever of the two is imported first.
 
-Gymnasium looks for no plugins, and `import saddle` should not cost its import. So where Gymnasium is not loaded yet, a
-finder waits for somebody to import it, and `saddle.gym` is imported right after it.
+Gymnasium looks for no plugins, and `import saddle` should not cost its import. So where Gymnasium is not
+loaded yet, a finder waits for somebody to import it, and `saddle.gym` is imported right after it.
 """
 
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -38,7 +38,7 @@ class _AfterGymnasium(MetaPathFinder):
             self._follow(spec.loader)
         return spec
 
-    def _follow(self, loader: importlib.abc.Loader) -> None:
+    def _follow(self, loader: Loader) -> None:
         """Let the loader go on to `saddle.gym` when it has executed Gymnasium."""
         execute = loader.exec_module
 

@@ -17,10 +17,10 @@ RUN_COLUMNS = ("run", "stage", "task", "algorithm", "rule", "lambda", "limit", "
 
 
 class Finals(NamedTuple):
-    """One row per run that counts: the columns of runs, and return, cost, window, found, env_steps, constraints.
+    """One row per run that counts: the columns of runs, and what its metrics say.
 
-    `limit` and `cost` are those of the constraint that the options name; `constraints` is how many the run has, and
-    `called` what they are called, empty where that is not known.
+    That is return, cost, window, found and env_steps. `limit` and `cost` are those of the constraint that the
+    options name; `constraints` is how many the run has, and `called` their names, empty where nobody knows them.
     """
 
     frame: pl.DataFrame
@@ -37,12 +37,12 @@ def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, optio
     others = further(columns, "cost")
     if options.constraint > len(others):
         raise SaddleError(
-            f"there is no constraint {options.constraint} here: the study's tasks have at most {len(others) + 1}, "
-            "counted from 0"
+            f"there is no constraint {options.constraint} here: "
+            f"the study's tasks have at most {len(others) + 1}, counted from 0"
         )
     usable = pl.col("status") != "failed" if options.unfinished else pl.col("status") == "done"
-    named = _called(name_settings(runs)).lazy()
-    wanted = seen_by(named, options.constraint).filter(usable).select(*RUN_COLUMNS, "called").collect()
+    named = seen_by(_called(name_settings(runs)).lazy(), options.constraint)
+    wanted = named.filter(usable).select(*RUN_COLUMNS, "called").collect()
     finals = _tails(seen_by(metrics, options.constraint), others, options.final_share)
     joined = wanted.join(finals, on="run", how="left", maintain_order="left")
     good = joined.filter(pl.col("return").is_finite() & pl.col("cost").is_finite())
@@ -59,13 +59,15 @@ def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, optio
 def _called(runs: pl.DataFrame) -> pl.DataFrame:
     """Add the names of each run's constraints."""
     texts = runs["params"] if "params" in runs.columns else [None] * runs.height
-    return runs.with_columns(pl.Series("called", [names(text) for text in texts], pl.List(pl.String)))
+    called = [names(text) for text in texts]
+    return runs.with_columns(pl.Series("called", called, pl.List(pl.String)))
 
 
 def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFrame:
-    """Per run: means over its last epochs, how many epochs that should be, how many were found, and constraints.
+    """Per run: means over its last epochs, how many epochs that should be, and how many were found.
 
-    others: columns with the costs of further constraints, null in runs that do not have them.
+    others: columns with the costs of further constraints, null in runs that do not have them; `constraints` is
+    how many a run has.
     """
     epoch = pl.col("epoch").cast(pl.Int64)
     length = epoch.max() - epoch.min() + 1
@@ -75,6 +77,7 @@ def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFra
     def mean(name: str) -> pl.Expr:
         return pl.col(name).cast(pl.Float64).fill_nan(None).filter(last).mean()
 
+    has = [pl.col(name).is_not_null().any() for name in others]
     return (
         metrics.group_by("run")
         .agg(
@@ -83,7 +86,7 @@ def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFra
             window.cast(pl.Int64).alias("window"),
             last.sum().cast(pl.Int64).alias("found"),
             pl.col("env_steps").max(),
-            pl.sum_horizontal(pl.lit(1), *(pl.col(name).is_not_null().any() for name in others)).alias("constraints"),
+            pl.sum_horizontal(pl.lit(1), *has).alias("constraints"),
         )
         .collect()
     )
