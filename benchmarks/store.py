@@ -95,11 +95,11 @@ class Paced:
     """A population that pretends to take a known time per epoch, and has a state of a known size."""
 
     def __init__(self, members: int, epochs: int, seconds: float, state_bytes: int, clock: Clock) -> None:
-        self.members, self.epochs, self.seconds, self.size = members, epochs, seconds, state_bytes // 4
+        self.members, self.epochs, self.seconds, self.weights = members, epochs, seconds, state_bytes // 4
         self.rng, self.clock, self.busy = np.random.default_rng(0), clock, 0.0
 
     def init(self):
-        return {"epoch": np.zeros(1, np.int64), "weights": np.zeros(self.size, np.float32)}
+        return {"epoch": np.zeros(1, np.int64), "weights": np.zeros(self.weights, np.float32)}
 
     def epoch(self, state):
         began = time.monotonic()
@@ -117,6 +117,9 @@ class Paced:
     def reason(self, code):
         return str(code)
 
+    def size(self, state):
+        return sum(value.nbytes for value in state.values())
+
     def snapshot(self, state):
         return {name: value.copy() for name, value in state.items()}
 
@@ -127,7 +130,7 @@ class Paced:
         raise NotImplementedError
 
     def export(self, state, member, folder):
-        np.savez(folder / "policy.npz", w0=np.zeros(self.size // self.members // 9, np.float32))
+        np.savez(folder / "policy.npz", w0=np.zeros(self.weights // self.members // 9, np.float32))
 
 
 class Silent:

@@ -1,5 +1,6 @@
 """The tasks as Gymnasium environments, against the tasks themselves and against Gymnasium's own machinery."""
 
+import importlib.util
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import TimeLimit
 
 import saddle.gym
-from saddle import tasks
+from saddle import hook, tasks
 from saddle.errors import SaddleError
 from saddle.gym import checks, programs
 from saddle.gym.env import TaskEnv
@@ -25,12 +26,26 @@ CIRCLE = "SafetyPointCircle1-v0"
 TURN = np.array([1.0, 1.0])  # a saturated turn is the one regime in which rounding errors do not grow
 
 
-def test_names_are_registered_without_jax():
+@pytest.mark.parametrize("order", ["gymnasium, saddle", "saddle, gymnasium", "saddle.study, gymnasium.spaces"])
+def test_names_are_registered_without_jax_in_any_order(order):
     code = (
-        "import sys, gymnasium, saddle; gymnasium.spec('saddle/SafetyPointGoal1-v0'); import saddle.gym; "
-        "sys.exit('jax' in sys.modules)"
+        f"import sys, {order}; finder = type(sys.meta_path[0]).__module__; "
+        "import gymnasium; gymnasium.spec('saddle/SafetyPointGoal1-v0'); "
+        "sys.exit('jax' in sys.modules or finder.startswith('saddle'))"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_gymnasium_may_be_looked_for_before_it_is_imported(monkeypatch):
+    """As `saddle doctor` and test runners do; and whoever has no Gymnasium is told so by Python as ever."""
+    monkeypatch.delitem(sys.modules, "gymnasium")
+    finder = hook._AfterGymnasium()
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    spec = importlib.util.find_spec("gymnasium")
+    assert spec is not None and spec.origin == gymnasium.__file__ and finder in sys.meta_path
+    assert finder.find_spec("saddle", None) is None
+    monkeypatch.setattr(sys, "meta_path", [finder])
+    assert finder.find_spec("gymnasium", None) is None
 
 
 def test_registered_facts_are_the_tasks_own():

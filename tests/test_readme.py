@@ -1,18 +1,45 @@
-"""The examples in the README run as they stand."""
+"""The examples in the README and in docs/ run as they stand."""
 
 import re
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+from saddle.analysis.simulate import BEND, simulate
+
+ROOT = Path(__file__).parents[1]
+
+
+def examples(file, language="python"):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+COUNTS = {"README.md": 2, "docs/tasks.md": 2}
+ALL = [pytest.param(text, id=f"{file}-{i}") for file in COUNTS for i, text in enumerate(examples(file))]
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 2
+    assert {file: len(examples(file)) for file in COUNTS} == COUNTS
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
+@pytest.mark.parametrize("example", ALL)
 def test_example_runs(example):
-    exec(compile(example, README.name, "exec"), {})
+    exec(compile(example, "example", "exec"), {})
+
+
+def test_the_query_of_the_store_shows_the_sweep_alone():
+    """Runs at lambda* are fixed too, at lambdas that lie between those of the sweep or a rounding beside them."""
+    (query,) = examples("docs/store.md", "sql")
+    for table in ("metrics/*", "runs"):
+        source = f"read_parquet('STUDY/{table}/*.parquet', union_by_name = true)"
+        assert source in query
+        query = query.replace(source, table.partition("/")[0])
+    runs, metrics = simulate([BEND], np.random.default_rng(0), seeds=3, epochs=20)
+    assert runs.filter(rule="fixed", stage="compare").height
+    query = query.replace("m.epoch >= 1662", "m.epoch >= 19")
+    shown = pl.SQLContext(runs=runs, metrics=metrics, eager=True).execute(query)
+    swept = runs.filter(stage="sweep")["lambda"]
+    assert sorted(shown["lambda"]) == sorted(swept.unique())

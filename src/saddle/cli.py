@@ -172,9 +172,7 @@ Published = Annotated[
 ]
 
 
-Constraint = Annotated[
-    int, arg(metavar="N", help="Whose costs and limits, where a task has several constraints; the first is 0.")
-]
+Constraint = Annotated[int, arg(metavar="N", help="Which of several constraints to look at; the first is 0.")]
 
 
 @app.command

@@ -55,7 +55,7 @@ class Score:
 
 
 def evaluate(path: Path, episodes: int, limits: tuple[float, ...], seed: int, as_json: bool) -> None:
-    """Play the policies of a study or of a folder, by their mean and as trained, and print how they fare.
+    """Play the policies of a study or of a folder, by their mean and as trained; print how they fare.
 
     limits: one per constraint, in place of the runs' own; none keeps those.
     """
@@ -135,8 +135,8 @@ def _fitting(task: str, limits: tuple[float, ...]) -> Limits:
     names = tasks.make(task).spec.constraints
     if len(limits) != len(names):
         raise SaddleError(
-            f"--limit has {len(limits)} values, but {task} has {len(names)} constraint(s): {', '.join(names)}; "
-            "give one limit for each"
+            f"--limit has {len(limits)} value(s), but {task} has {len(names)} constraint(s): "
+            f"{', '.join(names)}; give one limit for each"
         )
     for limit in limits:
         if not 0 <= limit < float("inf"):
@@ -157,9 +157,12 @@ def _policies(path: Path) -> list[Trained]:
     if not kept:
         raise SaddleError(_no_policies(study, finished))
     if len(kept) < finished:
-        missing = finished - len(kept)
-        print(f"note: {missing} of {finished} finished runs have no policy here; they are left out", file=sys.stderr)
-    return [Trained(run, policies.gaussian(study.policy_folder(run)), limits) for run, limits in kept]
+        count = f"{finished - len(kept)} of {finished} finished runs"
+        print(f"note: {count} have no policy here; they are left out", file=sys.stderr)
+    found = []
+    for run, limits in kept:
+        found.append(Trained(run, policies.gaussian(study.policy_folder(run)), limits))
+    return found
 
 
 def _no_policies(study: Study, finished: int) -> str:
@@ -172,13 +175,14 @@ def _no_policies(study: Study, finished: int) -> str:
     else:
         why = f"{finished} runs are finished, but the folder {path / 'policies'} was not kept"
     return (
-        f"no policies here: {why}; evaluate a directory that 'saddle train' or 'saddle study run' wrote, "
-        "or the folder of one policy"
+        f"no policies here: {why}; "
+        "evaluate a directory that 'saddle train' or 'saddle study run' wrote, or the folder of one policy"
     )
 
 
 def _print(scores: list[Score]) -> None:
-    several = len({(one.task, one.constraint) for one in scores}) > len({one.task for one in scores})
+    constraints = {(one.task, one.constraint) for one in scores}
+    several = len(constraints) > len({task for task, _ in constraints})
     columns = [Column("run", identifies=True), Column("policy", identifies=True)]
     if several:
         columns.append(Column("constraint", identifies=True))

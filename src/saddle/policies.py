@@ -84,7 +84,7 @@ def heading(lidar: Array | np.ndarray) -> Array:
 
 
 class Form(NamedTuple):
-    """What two policies must share to act in one compiled program: the shape of the network, not its numbers."""
+    """What policies must share to act in one compiled program: the network's shape, not its numbers."""
 
     widths: tuple[int, ...]  # of all layers: obs_dim, hidden ..., action_dim
     activation: str
@@ -92,9 +92,9 @@ class Form(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The numbers of a policy. With a leading axis on every array, those of many policies of one form."""
+    """The numbers of a policy; with a leading axis on every array, those of many policies of one form."""
 
-    layers: tuple[tuple[Any, Any], ...]  # w [in, out] and b [out], from the observation to the action
+    layers: tuple[tuple[Any, Any], ...]  # w [in, out], b [out], from observation to action
     obs_mean: Any  # [obs_dim]
     obs_scale: Any  # [obs_dim], one over the standard deviation
     log_std: Any  # [action_dim]

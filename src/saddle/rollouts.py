@@ -1,10 +1,11 @@
-"""Whole episodes of many policies at once: one compiled program for all policies of a task that share a form.
+"""Whole episodes of many policies at once: one program for all policies of a task that share a form.
 
-A slot is one policy in one mode: by its mean, or as trained. Axes: S slots of a batch, E episodes of each. Every slot
-meets the same E worlds with the same noise; they come from the seed alone.
+A slot is one policy in one mode: by its mean, or as trained. Axes: S slots of a batch, E episodes of each.
+Every slot meets the same E worlds with the same noise; they come from the seed alone.
 
-A batch has as many slots as WORLDS and the number of episodes say, however many policies there are; slots that are left
-over repeat the last policy. So the program, and with it every rounding, does not depend on who else is played.
+How many slots a batch has follows from the number of episodes and the size of the networks, not from how many
+policies there are; slots that are left over repeat the last policy. So the program, and with it every rounding,
+does not depend on who else is played.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,16 +22,16 @@ from saddle.collect import first_keys
 from saddle.policies import Form, Gaussian, Weights
 from saddle.tasks import Task
 
-WORLDS = 256  # of a batch on a CPU, which more of them hardly speed up; two modes of 100 episodes fill it
+WORLDS = 256  # of a batch on a CPU, where more are hardly faster; one policy's two modes of 100 nearly fill it
 WORLDS_OF_AN_ACCELERATOR = 4096
 WEIGHT_BYTES = 2**28  # of a batch's policies: a quarter of a gigabyte
 
 Play = Callable[[Weights, np.ndarray, int], np.ndarray]
-"""Weights [S, ...], whether each slot is stochastic [S], how many slots count -> totals [that many, E, 2 + m]."""
+"""Weights [S, ...], is a slot stochastic [S], how many slots count -> totals [that many, E, 2 + m]."""
 
 
 def slots(form: Form, episodes: int) -> int:
-    """Slots of a batch: as many as fit into the worlds and the weights that a batch may have, and at least one."""
+    """Slots of a batch: as many as its worlds and its weights have room for, and at least one."""
     numbers = sum((before + 1) * after for before, after in pairwise(form.widths))
     worlds = WORLDS if jax.default_backend() == "cpu" else WORLDS_OF_AN_ACCELERATOR
     return max(1, min(worlds // episodes, WEIGHT_BYTES // (4 * numbers)))
@@ -41,8 +42,8 @@ def play(
 ) -> np.ndarray:
     """Play policies of one task and one form: totals [policies, 2, episodes, 2 + m].
 
-    The second axis is by the mean, as trained; the last is return, length, costs. `done` is told how many policies are
-    through, after each batch.
+    The second axis is by the mean, as trained; the last is return, length, costs. After each batch `done` is told
+    how many policies are through.
     """
     task, form = tasks.make(alike[0].task), alike[0].form
     size = slots(form, episodes)

@@ -126,7 +126,7 @@ def test_a_dip_that_may_be_chance_does_not_reach_a_limit():
     (part,) = analyze(runs, changed, Options(limits=(2.0, 10.0), replicates=100, frac=0.1)).tasks
     below, within = part.limits
     assert part.profile is not None and not any(rise.clear for rise in part.profile.rises)
-    least = min(group.cost.value for group in part.groups)
+    least = min(float(group.cost.value or 0.0) for group in part.groups)
     lowest = f"the lowest mean cost of the sweep is {least:.3g}, at lambda"
     assert below.status == within.status == "always above" and lowest in below.reason and lowest in within.reason
     assert "rise again" in within.reason and "rise again" not in below.reason

@@ -81,7 +81,7 @@ def test_a_limit_is_not_below_the_noise_of_the_costs_around_it():
     for advice in part.recommended:
         regime = next(regime for regime in part.regimes if regime.reason == advice.reason)
         inside = [g for g in part.groups if regime.lambda_to <= g.lambda_ <= regime.lambda_from]
-        noise = np.sqrt(np.mean([g.cost_sd**2 / g.seeds for g in inside]))
+        noise = np.sqrt(np.mean([(g.cost_sd or 0.0) ** 2 / g.seeds for g in inside]))
         assert advice.limit >= 0.99 * noise
 
 

@@ -120,7 +120,7 @@ def test_shorter_training_than_published_is_told(tmp_path):
     runs, metrics = simulate([goal], np.random.default_rng(0), seeds=2, epochs=4)
     (part,) = study_data(open_study(store(tmp_path / "s", runs, metrics)), Options(replicates=100))["tasks"]
     assert part["published_comparison"] == [10, 25]
-    steps = metrics["env_steps"].max()
+    steps = float(metrics["env_steps"].to_numpy().max())
     assert any("of the published 3.5e7 env steps" in note and scientific(steps) in note for note in part["notes"])
     full = metrics.with_columns(env_steps=pl.lit(35_000_000, pl.Int64))
     runs = runs.with_columns(steps=pl.lit(35_000_000, pl.Int64))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 BY_CONSTRAINT = ("cost", "lambda", "limit")
-"""Columns that exist once per constraint: the first has the plain name, the others have `_1`, `_2`, ... behind it."""
+"""Columns that exist once per constraint. The first has the plain name, the others `_1`, `_2`, ... behind it."""
 
 ORDINALS = ("first", "second", "third", "fourth")
 
@@ -22,8 +22,8 @@ def seen_by(frame: pl.LazyFrame, constraint: int) -> pl.LazyFrame:
     if constraint == 0:
         return frame
     columns = frame.collect_schema().names()
-    own = {name: f"{name}_{constraint}" for name in BY_CONSTRAINT}
-    return frame.with_columns(pl.col(column).alias(name) for name, column in own.items() if column in columns)
+    own = [name for name in BY_CONSTRAINT if f"{name}_{constraint}" in columns]
+    return frame.with_columns(pl.col(f"{name}_{constraint}").alias(name) for name in own)
 
 
 def names(params: str | None) -> list[str]:
@@ -44,6 +44,7 @@ def notes(count: int, called: Sequence[str], constraint: int) -> list[str]:
     which = ORDINALS[constraint] if constraint < len(ORDINALS) else f"{constraint + 1}th"
     others = [f"{name} (--constraint {i})" for i, name in enumerate(called) if i != constraint]
     return [
-        f"Looked at the {which} of {count} constraints: {called[constraint]}. Costs, limits, lambda*, violations and "
-        f"what is best are those of this one; not looked at: {', '.join(others)}."
+        f"Looked at the {which} of {count} constraints: {called[constraint]}. "
+        "Costs, limits, lambda*, violations and what is best are those of this one; "
+        f"not looked at: {', '.join(others)}."
     ]

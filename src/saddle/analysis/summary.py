@@ -40,12 +40,12 @@ def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, optio
     others = further(columns, "cost")
     if options.constraint > len(others):
         raise SaddleError(
-            f"there is no constraint {options.constraint} here: the study's tasks have at most {len(others) + 1}, "
-            "counted from 0"
+            f"there is no constraint {options.constraint} here: "
+            f"the study's tasks have at most {len(others) + 1}, counted from 0"
         )
     usable = pl.col("status") != "failed" if options.unfinished else pl.col("status") == "done"
-    named = _called(name_settings(runs)).lazy()
-    wanted = seen_by(named, options.constraint).filter(usable).select(*RUN_COLUMNS, "called").collect()
+    named = seen_by(_called(name_settings(runs)).lazy(), options.constraint)
+    wanted = named.filter(usable).select(*RUN_COLUMNS, "called").collect()
     finals = _tails(seen_by(metrics, options.constraint), others, options.final_share)
     finals = finals.join(whole_costs(seen_by(metrics, options.constraint), "cost"), on="run", how="left")
     joined = wanted.join(finals, on="run", how="left", maintain_order="left")
@@ -63,13 +63,15 @@ def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, optio
 def _called(runs: pl.DataFrame) -> pl.DataFrame:
     """Add the names of each run's constraints."""
     texts = runs["params"] if "params" in runs.columns else [None] * runs.height
-    return runs.with_columns(pl.Series("called", [names(text) for text in texts], pl.List(pl.String)))
+    called = [names(text) for text in texts]
+    return runs.with_columns(pl.Series("called", called, pl.List(pl.String)))
 
 
 def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFrame:
-    """Per run: means over its last epochs, how many epochs that should be, how many were found, and constraints.
+    """Per run: means over its last epochs, how many epochs that should be, and how many were found.
 
-    others: columns with the costs of further constraints, null in runs that do not have them.
+    others: columns with the costs of further constraints, null in runs that do not have them; `constraints` is
+    how many a run has.
     """
     epoch = pl.col("epoch").cast(pl.Int64)
     length = epoch.max() - epoch.min() + 1
@@ -79,6 +81,7 @@ def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFra
     def mean(name: str) -> pl.Expr:
         return pl.col(name).cast(pl.Float64).fill_nan(None).filter(last).mean()
 
+    has = [pl.col(name).is_not_null().any() for name in others]
     return (
         metrics.group_by("run")
         .agg(
@@ -87,7 +90,7 @@ def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFra
             window.cast(pl.Int64).alias("window"),
             last.sum().cast(pl.Int64).alias("found"),
             pl.col("env_steps").max(),
-            pl.sum_horizontal(pl.lit(1), *(pl.col(name).is_not_null().any() for name in others)).alias("constraints"),
+            pl.sum_horizontal(pl.lit(1), *has).alias("constraints"),
         )
         .collect()
     )

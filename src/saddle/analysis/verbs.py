@@ -10,7 +10,7 @@ from saddle.analysis.show import show, show_agreement
 
 
 def findings_of(study: Path, limits: tuple[float, ...], published: bool, constraint: int = 0) -> Findings:
-    """Analyse the study in this directory. constraint: which one's costs and limits, counted from 0."""
+    """Analyse the study in this directory, by the costs and limits of one constraint, counted from 0."""
     from saddle import open_study
 
     make = Options.published if published else Options

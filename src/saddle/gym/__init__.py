@@ -14,7 +14,7 @@ Importing this module registers the names and no more: JAX is imported when an e
 
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
+from gymnasium.envs import registration
 
 if TYPE_CHECKING:
     from saddle.gym.env import SafeEnv
@@ -43,8 +43,8 @@ def register() -> None:
     """Tell Gymnasium about every task. Done once, on import."""
     for name, length in EPISODE_LENGTHS.items():
         single, many = ("native:NativeEnv", "native:NativeVectorEnv") if _native(name) else _IN_JAX
-        if f"saddle/{name}" not in gymnasium.registry:
-            gymnasium.register(
+        if f"saddle/{name}" not in registration.registry:
+            registration.register(
                 id=f"saddle/{name}",
                 entry_point=f"saddle.gym.{single}",
                 vector_entry_point=f"saddle.gym.{many}",

@@ -52,7 +52,7 @@ LEARNERS = {
     "SACLag": "SAC",
     "SACPID": "SAC",
 }
-OF_THE_LEARNER = ("algo_cfgs", "model_cfgs")  # parts of config.json in which runs that are compared should agree
+OF_THE_LEARNER = ("algo_cfgs", "model_cfgs")  # parts of config.json in which compared runs should agree
 NEEDED = ("Train/Epoch", "TotalEnvSteps", "Metrics/EpRet", "Metrics/EpCost")
 
 
@@ -115,7 +115,7 @@ def read_logs(logs: Path) -> tuple[list[Log], dict[str, str], list[str]]:
 
 
 def _differences(found: list[Log]) -> list[str]:
-    """What to say about runs that count as one algorithm on one task, but whose learners were set differently."""
+    """What to say where learners of one algorithm on one task were set differently."""
     seen: dict[tuple[str, str], dict[str, set[str]]] = {}
     for log in found:
         config = json.loads(log.row["params"])["omnisafe"]
@@ -126,9 +126,10 @@ def _differences(found: list[Log]) -> list[str]:
                 settings.setdefault(name, set()).add(json.dumps(value))
     notes = []
     for (algorithm, task), settings in seen.items():
-        differ = sorted(name for name, values in settings.items() if len(values) > 1 and name != "cost_limit")
+        differ = [name for name in sorted(settings) if len(settings[name]) > 1 and name != "cost_limit"]
         if differ:
-            notes.append(f"{algorithm} on {task} was run with different {', '.join(differ)}; such runs may not compare")
+            what = f"{algorithm} on {task} was run with different {', '.join(differ)}"
+            notes.append(f"{what}; such runs may not compare")
     return notes
 
 
