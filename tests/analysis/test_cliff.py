@@ -122,12 +122,3 @@ def test_a_mean_cheaper_than_the_line_is_explained():
     assert not any(rise.clear for rise in part.profile.rises) and min(part.frontier.grid) > 1.0
     (note,) = above(part)
     assert note.startswith("Lambda 3: its mean lies")
-
-
-def test_the_frontier_does_not_sag_where_costs_were_pooled():
-    """Costs at lambda 1.4 and 2 are the wrong way round; the line from 3 goes straight to the better of the two."""
-    costs, returns = [190.0, 150.0, 120.0, 60.0, 66.0, 10.0, 2.0], RETURNS
-    (part,) = analyze(*with_means(costs, returns), Options(replicates=100)).tasks
-    assert not any(rise.clear for rise in part.profile.rises)
-    assert set(part.frontier.lambda_) == {0.1, 0.5, 1.0, 1.4, 3.0, 10.0}
-    assert line_at(part, (63.0 + 10.0) / 2) == pytest.approx((40.0 + 20.0) / 2, rel=1e-5)
