@@ -14,20 +14,18 @@ from saddle.analysis.bootstrap import interval
 from saddle.analysis.options import Options
 from saddle.analysis.published import recommended_limits
 from saddle.analysis.resolution import standard_error
-from saddle.analysis.smooth import lines_between
 from saddle.analysis.summary import estimate, numbers
 
 Quantity = Literal["return", "cost"]
-FINE = 4  # parts into which a line between two points of the frontier is cut
 SHARES = (0.25, 0.5, 0.75)  # of seeds, for the attainment surfaces
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """A sweep's curves as arrays. `shape` is what limits are read from, `points` what the frontier is drawn through.
+    """A sweep's curves as arrays. `shape` is what limits and frontiers are read from.
 
-    It joins `points` by lines: the nearest means that fall with lambda, but where they clearly rise. The published way
-    smooths the means by LOWESS instead.
+    It joins by lines the nearest means that fall with lambda, but where they clearly rise. The published way smooths
+    the means by LOWESS instead.
     """
 
     sweep: prof.Sweep
@@ -35,7 +33,7 @@ class Geometry:
     means: prof.Fits  # at the sweep's lambdas
     shape: prof.Fits  # on a grid
     rises: tuple[f.Rise, ...]
-    points: prof.Fits  # candidates of the frontier, at the sweep's lambdas
+    points: prof.Fits  # candidates of the frontier: `shape`, or smoothed means at the sweep's lambdas
     kept: np.ndarray  # indices of the frontier's points, by rising cost
     traces: list[pareto.Trace]  # the frontier of every replicate
     banded: bool  # some lambda has two seeds or more, so that there are intervals at all
@@ -69,26 +67,23 @@ def geometry(sweep: prof.Sweep, options: Options) -> Geometry:
         shape = prof.smoothed(sweep, means, prof.even_grid(means, options), options)
         points = at_lambdas
     else:
-        points = _falling(sweep, means, stretches, banded)
-        shape = prof.joined(sweep, points, prof.grid_with_knots(means, options), options)
+        fallen = _falling(sweep, means, stretches, banded)
+        shape = prof.joined(sweep, fallen, prof.grid_with_knots(means, options), options)
+        points = shape
     select = pareto.running_maxima if published else pareto.nondominated
     cost, returns = points.costs.value, points.returns.value
     kept = pareto.by_cost(select(cost, returns), cost)
     kept = kept[np.concatenate([[True], np.diff(cost[kept]) > 0])]  # equal points once
-    arc = _arc(points, kept, options)
+    arc = rest.arc(
+        points.axis[kept],
+        cost[kept],
+        returns[kept],
+        points.costs.replicates[:, kept],
+        points.returns.replicates[:, kept],
+    )
     traces = pareto.traces(points.costs.replicates, points.returns.replicates)
     rises = _rises(sweep, stretches, banded)
     return Geometry(sweep, options, means, shape, rises, points, kept, traces, banded, arc)
-
-
-def _arc(points: prof.Fits, kept: np.ndarray, options: Options) -> rest.Arc | None:
-    """The frontier by arc length. Between its points are others on the same lines, so that two points have a slope."""
-    if len(kept) < 2:
-        return None
-    place = np.arange(len(kept))
-    fine = place if options.construction == "published" else np.linspace(0, place[-1], FINE * place[-1] + 1)
-    parts = (points.axis, points.costs.value, points.returns.value, points.costs.replicates, points.returns.replicates)
-    return rest.arc(*(lines_between(place, part[..., kept], fine) for part in parts))
 
 
 def _falling(
@@ -100,7 +95,7 @@ def _falling(
         quantity: [stretch for stretch in found if banded and stretch.clear] for quantity, found in stretches.items()
     }
     returns = prof.falling(means.returns, seeds, clear["return"])
-    costs = prof.floored(prof.falling(means.costs, seeds, clear["cost"]), sweep)
+    costs = prof.falling(means.costs, seeds, clear["cost"])
     return dataclasses.replace(means, returns=returns, costs=costs)
 
 
@@ -188,7 +183,8 @@ def _cost_grid(geo: Geometry) -> np.ndarray:
     if geo.arc is None:
         return np.unique(kept)
     even = geo.arc.at(geo.arc.cost, np.linspace(0, 1, geo.options.grid))
-    return np.unique(np.concatenate([even, kept]))
+    bends = kept[np.isin(geo.points.axis[geo.kept], geo.means.axis)]
+    return np.unique(np.concatenate([even, bends]))
 
 
 def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:

@@ -70,7 +70,7 @@ def smoothed(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> F
         rows = smooth(means.axis, _rows(fit), axis, options.frac, options.iterations, options.correct)
         return Fit(rows[0], rows[1:])
 
-    costs = floored(curve(means.costs), sweep)
+    costs = _floored(curve(means.costs), sweep)
     return Fits(_lambdas(sweep, axis, options), axis, curve(means.returns), costs)
 
 
@@ -81,7 +81,8 @@ def joined(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> Fit
         rows = lines_between(means.axis, _rows(fit), axis)
         return Fit(rows[0], rows[1:])
 
-    return Fits(_lambdas(sweep, axis, options), axis, curve(means.returns), curve(means.costs))
+    costs = _floored(curve(means.costs), sweep)
+    return Fits(_lambdas(sweep, axis, options), axis, curve(means.returns), costs)
 
 
 def even_grid(means: Fits, options: Options) -> np.ndarray:
@@ -102,7 +103,7 @@ def _rows(fit: Fit) -> np.ndarray:
     return np.vstack([fit.value, fit.replicates])
 
 
-def floored(costs: Fit, sweep: Sweep) -> Fit:
+def _floored(costs: Fit, sweep: Sweep) -> Fit:
     """No mean of costs that are never negative is below 0, though a line or a replicate may dip below."""
     if np.nanmin(sweep.costs) < 0:
         return costs
