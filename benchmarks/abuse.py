@@ -395,17 +395,22 @@ def interrupted(bench: Bench, out: Path, number: int, times: int = 1) -> Done:
 
 @kind
 def signals(bench: Bench) -> Iterator[Try]:
-    for number, times, code in (
-        (signal.SIGINT, 1, 130),
-        (signal.SIGTERM, 1, 143),
-        (signal.SIGINT, 2, 130),
-        (signal.SIGTERM, 2, -15),
-        (signal.SIGKILL, 1, -9),
-        (signal.SIGHUP, 1, -1),
+    for number, times, codes in (
+        (signal.SIGINT, 1, (130,)),
+        (signal.SIGTERM, 1, (143,)),
+        (signal.SIGINT, 2, (130,)),
+        (
+            signal.SIGTERM,
+            2,
+            (-15, 143),
+        ),  # the second ends it, unless both came while XLA was at work: then they are one
+        (signal.SIGKILL, 1, (-9,)),
+        (signal.SIGHUP, 1, (-1,)),
     ):
         out = bench.folder() / "o"
         name = f"{signal.Signals(number).name}{' twice' if times > 1 else ''}"
-        yield Try(name, faults(interrupted(bench, out, number, times), code))
+        done = interrupted(bench, out, number, times)
+        yield Try(name, faults(done, done.code if done.code in codes else codes[0]))
         status = bench.call(f"study status {out}")
         yield Try(f"{name}, status", faults(status, 0))
         resumed = bench.call(f"{TRAINING} --out {out} --resume")
