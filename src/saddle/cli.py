@@ -170,9 +170,10 @@ Published = Annotated[
     bool,
     arg(help="Smooth over linear lambda with frac 0.5, and take running maxima, as published.", help_behavior_hint=""),
 ]
-
-
 Constraint = Annotated[int, arg(metavar="N", help="Which of several constraints to look at; the first is 0.")]
+Unfinished = Annotated[
+    bool, arg(help="Look at runs that are still in progress too, as far as they are.", help_behavior_hint="")
+]
 
 
 @app.command
@@ -181,12 +182,13 @@ def analyze(
     limits: Limits = (),
     published: Published = False,
     constraint: Constraint = 0,
+    unfinished: Unfinished = False,
     as_json: Json = False,
 ) -> None:
     """Say what a study shows: lambda*, frontier, regimes, recommended limits, margins, and rules compared."""
-    from saddle.analysis import verbs
+    from saddle.analysis import Options, verbs
 
-    verbs.analyze(study, sum(limits, ()), published, as_json, constraint)
+    verbs.analyze(study, Options.of_command(limits, published, constraint, unfinished), as_json)
 
 
 @app.command(name="compare-paper")
@@ -204,11 +206,13 @@ def figures(
     limits: Limits = (),
     published: Published = False,
     constraint: Constraint = 0,
+    unfinished: Unfinished = False,
 ) -> None:
     """Draw every figure of a study (PDF and PNG) and write its tables (LaTeX, Markdown, CSV)."""
+    from saddle.analysis import Options
     from saddle.report.write import write
 
-    write(study, out, sum(limits, ()), published, constraint)
+    write(study, out, Options.of_command(limits, published, constraint, unfinished))
 
 
 @app.command
@@ -221,11 +225,13 @@ def report(
     ] = (),
     published: Published = False,
     constraint: Constraint = 0,
+    unfinished: Unfinished = False,
 ) -> None:
     """Write one HTML file that shows a study, offline: frontier, profile, lambda* at any limit, rules compared."""
+    from saddle.analysis import Options
     from saddle.report.page import write
 
-    write(study, out, sum(limits, ()), published, constraint)
+    write(study, out, Options.of_command(limits, published, constraint, unfinished))
 
 
 app.command(bench, name="bench", help="Measure speed on this machine.")

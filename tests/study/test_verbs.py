@@ -196,3 +196,15 @@ def test_help_stays_light():
     code = "import sys, saddle.cli as c; c.main(['study', '--help']); print({'polars', 'jax'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_a_running_study_can_be_looked_at(tmp_path, capsys):
+    """What is done so far, on request; without that nothing is, and the findings say how much is left out."""
+    out = tmp_path / "s"
+    work(small(members=50), out, stop=After(8))
+    assert main(["analyze", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"]["used"] == 0
+    assert main(["analyze", str(out), "--unfinished", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"]["used"] > 0
+    assert main(["report", str(out), "--out", str(tmp_path / "r.html")]) == 2
+    assert main(["report", str(out), "--unfinished", "--out", str(tmp_path / "r.html")]) == 0

@@ -1,5 +1,6 @@
 """How to analyse: every choice, with the default that this project recommends."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -53,6 +54,15 @@ class Options:
         for limit in self.limits:
             if not 0 <= limit < float("inf"):
                 raise SaddleError(f"the limit {limit} is not a cost; limits are finite and 0 or more")
+
+    @classmethod
+    def of_command(
+        cls, limits: Sequence[Sequence[float]], published: bool, constraint: int, unfinished: bool
+    ) -> "Options":
+        """What a command line asks for; `limits` holds one sequence per --limit."""
+        make = cls.published if published else cls
+        flat = tuple(limit for some in limits for limit in some)
+        return make(limits=flat, constraint=constraint, unfinished=unfinished)
 
     @classmethod
     def published(cls, **changes: Any) -> "Options":

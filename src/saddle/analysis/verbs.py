@@ -9,20 +9,18 @@ from saddle.analysis.options import Options
 from saddle.analysis.show import show, show_agreement
 
 
-def findings_of(study: Path, limits: tuple[float, ...], published: bool, constraint: int = 0) -> Findings:
-    """Analyse the study in this directory, by the costs and limits of one constraint, counted from 0."""
+def findings_of(study: Path, options: Options) -> Findings:
+    """Analyse the study in this directory."""
     from saddle import open_study
 
-    make = Options.published if published else Options
-    options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
     with opened.reading():
         return analyze_frames(opened.runs, opened.scan_metrics(), options)
 
 
-def analyze(study: Path, limits: tuple[float, ...], published: bool, as_json: bool, constraint: int = 0) -> None:
+def analyze(study: Path, options: Options, as_json: bool) -> None:
     """Print a study's findings."""
-    found = findings_of(study, limits, published, constraint)
+    found = findings_of(study, options)
     if as_json:
         print(found.to_json(indent=2))
     else:
@@ -31,7 +29,7 @@ def analyze(study: Path, limits: tuple[float, ...], published: bool, as_json: bo
 
 def compare_paper(study: Path, as_json: bool) -> None:
     """Print a study's comparison beside the published one."""
-    comparison = compare_with_published(findings_of(study, (), published=False))
+    comparison = compare_with_published(findings_of(study, Options()))
     if as_json:
         print(comparison.to_json(indent=2))
     else:

@@ -17,17 +17,15 @@ from saddle.report.tables import tables
 Drawing = tuple[str, Callable[[], Figure]]
 
 
-def write(study: Path, out: Path, limits: tuple[float, ...], published: bool, constraint: int = 0) -> None:
+def write(study: Path, out: Path, options: Options) -> None:
     """Analyse the study in this directory, and write what there is to draw and to tabulate."""
     from saddle import open_study
 
-    make = Options.published if published else Options
-    options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
     with opened.reading():
         runs, metrics = opened.runs, opened.scan_metrics()
         findings = analyze(runs, metrics, options)
-        curves = training_curves(runs, metrics, constraint)
+        curves = training_curves(runs, metrics, options.constraint)
     files = write_all(findings, curves, out)
     console().print(f"{len(files)} files in {out}", soft_wrap=True)
     for note in (*findings.notes, *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes)):

@@ -9,6 +9,7 @@ from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
 from saddle.study.status import counts, duration
 from saddle.study.unit import make_program, unit_runs
+from saddle.words import counted
 
 if TYPE_CHECKING:
     from saddle.study.stop import Stopper
@@ -33,7 +34,7 @@ def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POP
         if program == POPULATION:
             worker.paces = dict.fromkeys(unknown, estimate.UNMEASURED)
         if estimate.is_small(plan, runs):
-            worker.listener.say(f"{runs} runs: about a minute here, most of it compiling")
+            worker.listener.say(f"{counted(runs, 'run')}: about a minute here, most of it compiling")
             return
         if stop.left is not None and stop.left < LEAST_TO_MEASURE:
             return
@@ -44,7 +45,7 @@ def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POP
     worker.paces = paces
     alike = f", as if every task were like {unknown[0]}" if len(unknown) > 1 else ""
     worker.listener.say(
-        f"{runs} runs of {plan.steps:,} env steps in {len(study.units())} units: about "
+        f"{counted(runs, 'run')} of {plan.steps:,} env steps in {counted(len(study.units()), 'unit')}: about "
         f"{duration(found.seconds)} here with one process{alike}, {duration(found.compiling)} of it compiling. "
         "Ctrl-C stops cleanly, --limit-time 9m does so by itself, --resume goes on."
     )

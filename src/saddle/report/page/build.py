@@ -18,10 +18,8 @@ from saddle.study.store import open_study
 SCRIPTS = ("base", "plot", "frontier", "profile", "training", "tables", "answers", "main")  # each needs those before it
 
 
-def write(study: Path, out: Path, limits: tuple[float, ...], published: bool, constraint: int = 0) -> None:
+def write(study: Path, out: Path, options: Options) -> None:
     """Analyse the study in this directory and write its report."""
-    make = Options.published if published else Options
-    options = make(limits=limits, constraint=constraint)
     opened = open_study(study)
     _check_out(out)
     with opened.reading():

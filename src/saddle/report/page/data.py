@@ -31,7 +31,10 @@ NOT_SHOWN = {"violations", "attainment", "crossings"}  # the page does without t
 def study_data(study: Study, options: Options) -> dict[str, Any]:
     """Everything that the page holds. `options.limits` are answered beside those of the ladder."""
     runs = study.runs
-    if not (runs["status"] == "done").any():
+    usable = runs["status"] == "done"
+    if options.unfinished:
+        usable = runs["status"] != "failed"
+    if not usable.any():
         state = f"none of its {counted(runs.height, 'run')} is done" if runs.height else "it has no runs"
         raise SaddleError(
             f"nothing to report about {study.path} yet: {state}; 'saddle study status' says how far it is"
