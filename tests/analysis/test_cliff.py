@@ -1,5 +1,7 @@
 """Frontiers over a cliff: the line goes through the means that were observed, and says where it does not."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -12,10 +14,15 @@ FEW = np.array(QUICKSTART.stages[0].lambdas)
 SPAN = np.ptp(CLIFF.returns(LAMBDAS))
 
 
-def found(truth, lambdas, seeds=10, number=0, options=None):
-    runs, metrics = simulate([truth], np.random.default_rng(number), seeds, lambdas=lambdas, compare=False)
-    (part,) = analyze(runs, metrics, options or Options(replicates=200)).tasks
+def only(findings) -> Any:
+    """The findings of the only task. Here profile and frontier are always there."""
+    (part,) = findings.tasks
     return part
+
+
+def found(truth, lambdas, seeds=10, number=0, options=None) -> Any:
+    runs, metrics = simulate([truth], np.random.default_rng(number), seeds, lambdas=lambdas, compare=False)
+    return only(analyze(runs, metrics, options or Options(replicates=200)))
 
 
 def line_at(part, costs):
@@ -72,7 +79,7 @@ COSTS = [190.0, 150.0, 120.0, 70.0, 30.0, 10.0, 2.0]
 
 def test_rises_are_told_between_lambdas_that_were_run():
     """Return rises from lambda 0.1 to 0.5, clearly; cost falls throughout. Nothing is said of places between."""
-    (part,) = analyze(*with_means(COSTS, [30.0, 48.0, *RETURNS[2:]]), Options(replicates=100)).tasks
+    part = only(analyze(*with_means(COSTS, [30.0, 48.0, *RETURNS[2:]]), Options(replicates=100)))
     (rise,) = part.profile.rises
     assert (rise.quantity, rise.lambda_from, rise.lambda_to, rise.clear) == ("return", 0.1, 0.5, True)
     assert rise.rise.value == pytest.approx(18.0, rel=1e-5)
@@ -91,7 +98,7 @@ def test_every_rise_of_a_noisy_sweep_is_between_lambdas_that_were_run(number):
 def test_a_clear_rise_stays_and_the_rest_falls():
     """Costs that clearly rise at the last lambda: the profile does too, and its lowest cost is the lambda before."""
     costs = [*COSTS[:5], 1.0, 40.0]
-    (part,) = analyze(*with_means(costs, RETURNS), Options(replicates=100)).tasks
+    part = only(analyze(*with_means(costs, RETURNS), Options(replicates=100)))
     assert [(rise.quantity, rise.lambda_to, rise.clear) for rise in part.profile.rises] == [("cost", 10.0, True)]
     assert part.profile.cost.value[-1] == pytest.approx(40.0) and min(part.profile.cost.value) == pytest.approx(1.0)
 
@@ -104,12 +111,12 @@ def above(part):
 def test_a_mean_above_the_line_is_explained():
     """The return at lambda 2 is above that at 1.4 by more than the noise, though smoothed it falls there."""
     bumped = with_means(COSTS, [50.0, 48.0, 46.0, 40.0, 42.0, 20.0, 3.0])
-    (part,) = analyze(*bumped, Options(replicates=100)).tasks
+    part = only(analyze(*bumped, Options(replicates=100)))
     (note,) = above(part)
     assert note.startswith("Lambda 2: its mean lies") and "pooled" in note
-    (smooth,) = analyze(*bumped, Options.published(replicates=100)).tasks
+    smooth = only(analyze(*bumped, Options.published(replicates=100)))
     assert any("smoothing" in note for note in above(smooth))
-    (fallen,) = analyze(*with_means(COSTS, RETURNS), Options(replicates=100)).tasks
+    fallen = only(analyze(*with_means(COSTS, RETURNS), Options(replicates=100)))
     assert above(fallen) == []
 
 
@@ -118,7 +125,7 @@ def test_a_mean_cheaper_than_the_line_is_explained():
     lambdas = np.concatenate([FEW[:-1], [3.5, 4.2, 5.0, 10.0]])
     costs = [190.0, 150.0, 120.0, 70.0, 30.0, 1.0, 8.0, 7.0, 6.0, 5.0]
     returns = [50.0, 48.0, 46.0, 40.0, 34.0, 20.0, 19.0, 18.0, 17.0, 3.0]
-    (part,) = analyze(*with_means(costs, returns, lambdas=lambdas), Options(replicates=100)).tasks
+    part = only(analyze(*with_means(costs, returns, lambdas=lambdas), Options(replicates=100)))
     assert not any(rise.clear for rise in part.profile.rises) and min(part.frontier.grid) > 1.0
     (note,) = above(part)
     assert note.startswith("Lambda 3: its mean lies")
