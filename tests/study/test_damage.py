@@ -120,7 +120,7 @@ def test_a_full_disk_where_there_is_nothing_to_resume(argv, words, tmp_path, cap
     monkeypatch.setattr(atomic.os, "fsync", full)
     assert main([word.format(**words) for word in argv.split()]) == 2
     line = capsys.readouterr().err
-    assert "no space left to " in line and line.endswith("; free some and try again\n") and line.count("\n") == 1
+    assert "no space left to write " in line and line.endswith("; free some and try again\n") and line.count("\n") == 1
     assert [file for file in (tmp_path / "tmp").rglob("*") if file.is_file()] == []
 
 
