@@ -1,6 +1,7 @@
 """Files of a study that were spoilt: each is named in one line, with what to do, and doing it mends the study."""
 
 import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,6 @@ from helpers import After, small, work
 import saddle
 from saddle.cli import main
 from saddle.errors import OutputError, SaddleError
-from saddle.study import atomic
 from saddle.study.run import run
 
 FAKE = "fake:FakeProgram"
@@ -117,10 +117,10 @@ def test_a_full_disk_where_there_is_nothing_to_resume(argv, words, tmp_path, cap
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(atomic.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     assert main([word.format(**words) for word in argv.split()]) == 2
     line = capsys.readouterr().err
-    assert "no space left to " in line and line.endswith("; free some and try again\n") and line.count("\n") == 1
+    assert "no space left to write " in line and line.endswith("; free some and try again\n") and line.count("\n") == 1
     assert [file for file in (tmp_path / "tmp").rglob("*") if file.is_file()] == []
 
 

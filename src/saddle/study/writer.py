@@ -47,7 +47,7 @@ def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -
         raise store_error(path, error, AGAIN) from None
     except NoSpace:
         shutil.rmtree(beside, ignore_errors=True)
-        raise NoSpace(f"no space left to make {path}; {AGAIN}") from None  # nothing of it stays to resume
+        raise NoSpace(f"no space left to write {path}; {AGAIN}") from None  # nothing of it stays to resume
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
