@@ -46,7 +46,9 @@ def pinned(name: str) -> dict[str, str]:
 
 def test_both_ends_of_the_jax_that_is_allowed_are_tested():
     (wanted,) = [line for line in PROJECT["dependencies"] if line.startswith("jax")]
-    lowest, past = re.fullmatch(r"jax>=([\d.]+),<0\.(\d+)", wanted).groups()
+    bounds = re.fullmatch(r"jax>=([\d.]+),<0\.(\d+)", wanted)
+    assert bounds is not None
+    lowest, past = bounds.groups()
     newest = pinned("constraints-newest.txt")
     assert pinned("constraints.txt")["jax"] == lowest
     assert newest["jax"].split(".")[:2] == ["0", str(int(past) - 1)]
