@@ -19,7 +19,7 @@ from saddle.launch import TARGET
 from saddle.parity import inject
 from saddle.parity.golden import load
 from saddle.tasks import make, rare
-from saddle.tasks.kernel import call, native, rules, scalars, understood
+from saddle.tasks.kernel import call, native, probe, rules, scalars, understood
 from saddle.tasks.kernel.branch import Branch
 from saddle.tasks.kernel.team import shared
 from saddle.tasks.point import gremlins as button
@@ -230,6 +230,13 @@ def test_functions_that_newer_versions_trace_in_their_own_way(machine):
     function = lambda x: (jnp.sinc(x[0]) + jnp.hypot(x[0], x[1]), x[1][:, 0] > 1)
     ours, theirs = machine(function, x), one_by_one(function, x)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("machine", [run, run_native])
+def test_what_doctor_runs_is_right_on_both_machines(machine):
+    x = tuple(number[:, 0] for number in numbers(20))
+    ours, theirs = machine(probe._sample, x), one_by_one(probe._sample, x)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
 def test_a_polynomial_and_a_number_without_gradient():
