@@ -12,9 +12,9 @@ import numpy as np
 from saddle import open_study, policies, rollouts, tasks
 from saddle.console import console
 from saddle.errors import SaddleError
-from saddle.gym.checks import check_seeds
 from saddle.policies import Gaussian
 from saddle.progress import counting
+from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST, Study
 from saddle.tables import Column, print_table
 from saddle.words import counted

@@ -10,12 +10,12 @@ from gymnasium.spaces import Box
 from jax import Array
 
 from saddle.errors import SaddleError
+from saddle.seeds import check_seeds
 from saddle.tasks import TaskSpec
 
 # Bounds of the point robot's twelve sensor values: accelerometer (m/s^2; contacts give spikes of 1e2), velocimeter
 # (m/s), gyro (rad/s), magnetometer. They are never clipped to these; the physics stays far inside.
 POINT_SENSORS = np.repeat([1e4, 1e2, 1e2, 1.0], 3)
-SEEDS = 2**32
 
 
 def action_space(spec: TaskSpec) -> Box:
@@ -85,10 +85,3 @@ def world_keys(seeds: Sequence[int]) -> Array:
     """One PRNG key per seed: reset(seed=s) is task.reset(jax.random.key(s)). -> [N]."""
     check_seeds(seeds)
     return jax.vmap(jax.random.key)(np.asarray(seeds, np.uint32))
-
-
-def check_seeds(seeds: Sequence[int]) -> None:
-    """Whole numbers that fit a PRNG key."""
-    whole = all(isinstance(seed, int | np.integer) and not isinstance(seed, bool) for seed in seeds)
-    if not whole or min(seeds) < 0 or max(seeds) >= SEEDS:
-        raise SaddleError(f"a seed must be a whole number from 0 to {SEEDS - 1}")

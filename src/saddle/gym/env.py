@@ -12,6 +12,7 @@ from saddle.errors import SaddleError
 from saddle.gym import checks, programs
 from saddle.gym.forms import SixValues
 from saddle.gym.programs import Outcome
+from saddle.seeds import SEEDS
 from saddle.tasks import State
 
 Info = dict[str, Any]
@@ -88,7 +89,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """What the next world is drawn from: the seed, else the world before, else chance."""
         if seed is None and self._state is not None:
             return programs.next_key(self._state.key)
-        return checks.world_keys([int(self.np_random.integers(checks.SEEDS)) if seed is None else seed])[0]
+        return checks.world_keys([int(self.np_random.integers(SEEDS)) if seed is None else seed])[0]
 
 
 class SafeEnv(SixValues, TaskEnv):  # type: ignore[misc]

@@ -13,6 +13,7 @@ from saddle.gym import checks
 from saddle.gym.forms import SixValues, SixVectorValues
 from saddle.gym.programs import Outcome
 from saddle.gym.vector import vector_infos
+from saddle.seeds import SEEDS, check_seeds
 from saddle.tasks import host_worlds
 from saddle.tasks.velocity.native import NativeWorlds, Transition
 
@@ -42,12 +43,12 @@ class NativeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[np.ndarray, Info]:
         """A fresh world: the first observation and an empty info, as in the reference."""
         if seed is not None:
-            checks.check_seeds([seed])
+            check_seeds([seed])
         super().reset(seed=None if seed is None else int(seed))
         if seed is None and self._begun:
             obs = self.worlds.restart(np.ones(1, bool))
         else:
-            obs = self.worlds.begin(np.array([self.np_random.integers(checks.SEEDS) if seed is None else seed]))
+            obs = self.worlds.begin(np.array([self.np_random.integers(SEEDS) if seed is None else seed]))
         self._begun, self._ended = True, False
         return obs[0], {}
 
@@ -127,7 +128,7 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         super().reset(seed=int(seed) if isinstance(seed, int | np.integer) else None)
         if seeds is None and self._begun:
             return self.worlds.restart(np.ones(self.num_envs, bool)), {}
-        drawn = self.np_random.integers(checks.SEEDS, size=self.num_envs) if seeds is None else np.array(seeds)
+        drawn = self.np_random.integers(SEEDS, size=self.num_envs) if seeds is None else np.array(seeds)
         self._begun = True
         return self.worlds.begin(drawn), {}
 

@@ -14,6 +14,7 @@ from saddle.errors import SaddleError
 from saddle.gym import checks, programs
 from saddle.gym.forms import SixVectorValues
 from saddle.gym.programs import Outcome
+from saddle.seeds import SEEDS
 from saddle.tasks import State
 
 Info = dict[str, Any]
@@ -107,7 +108,7 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if seed is None and self._state is not None:
             return programs.next_key(self._state.key)
         if seed is None:
-            return jax.random.split(checks.world_keys([int(self.np_random.integers(checks.SEEDS))])[0], self.num_envs)
+            return jax.random.split(checks.world_keys([int(self.np_random.integers(SEEDS))])[0], self.num_envs)
         return checks.world_keys(checks.spread_seeds(seed, self.num_envs))
 
 
