@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from saddle import checkpoint
-from saddle.config import PPO, Fixed, Member
+from saddle.config import PPO, Member
+from saddle.multipliers import Fixed
 from saddle.population import Population
 
 HOPPER = "SafetyHopperVelocity-v1"

@@ -16,7 +16,8 @@ from saddle import evaluate, policies, progress, rollouts
 from saddle.analysis import Options
 from saddle.cli import main
 from saddle.collect import first_keys
-from saddle.config import PPO, GradientAscent
+from saddle.config import PPO
+from saddle.multipliers import GradientAscent
 from saddle.policies import Form, Gaussian, Weights
 from saddle.report.curves import training_curves
 from saddle.report.page.data import study_data

@@ -8,9 +8,10 @@ import pytest
 from learners.toys import BreaksDown, Broken, Chain
 
 from saddle import checkpoint
-from saddle.config import PID, PPO, Fixed, GradientAscent, Member
+from saddle.config import PPO, Member
 from saddle.errors import SaddleError
 from saddle.learners.epoch import BAD_OBSERVATION
+from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import REASONS, Population
 
 SMALL = PPO(steps_per_epoch=200, batch=64, passes=3, hidden=(8, 8), window=30, target_kl=0.01)

@@ -6,7 +6,7 @@ Everything heavy (JAX, MuJoCo, matplotlib) is imported inside the verbs, so that
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Union
 
 from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
@@ -15,8 +15,9 @@ from saddle import process, streams
 from saddle.cli_bench import Engine, Json, Tasks, bench
 from saddle.cli_parse import Verbs, parse
 from saddle.cli_study import imports, study
-from saddle.config import PID, PPO, Fixed, GradientAscent, whole
+from saddle.config import PPO, whole
 from saddle.errors import OutputError, SaddleError
+from saddle.multipliers import GradientAscent, Rule, rules
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
 
@@ -90,9 +91,7 @@ def parity(
 def train(
     task: Annotated[Positional[str], arg(metavar="TASK", help="Name of the task, as 'saddle tasks' lists it.")],
     out: Annotated[Path, arg(metavar="DIR", help="Directory for metrics, checkpoints and policies.")],
-    multiplier: Annotated[Fixed, subcommand(name="fixed")]
-    | Annotated[GradientAscent, subcommand(name="ga")]
-    | Annotated[PID, subcommand(name="pid")] = GradientAscent(),
+    multiplier: Rule = GradientAscent(),
     limit: Annotated[tuple[float, ...], arg(metavar="D ...", help="Cost limit of each constraint.")] = (25.0,),
     seeds: Annotated[int, arg(metavar="N", help="Runs: seeds 0 to N - 1.")] = 1,
     steps: Annotated[float, arg(metavar="N", help="Env steps of each run.")] = 3.5e7,
@@ -103,7 +102,7 @@ def train(
     ] = None,
     tensorboard: Annotated[bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")] = False,
 ) -> int:
-    """Train one multiplier rule on a task: --multiplier:fixed, --multiplier:ga (the default) or --multiplier:pid."""
+    """Train one multiplier rule on a task: --multiplier:ga (the default), --multiplier:fixed, --multiplier:pid ..."""
     from saddle.train import train
 
     return train(
@@ -262,11 +261,18 @@ def _dispatch(argv: Sequence[str]) -> int:
     if list(argv) == ["--version"]:
         print(f"saddle {saddle.__version__}")
         return 0
+    if list(argv[:1]) == ["train"]:  # who asks for anything else does not wait for packages with rules of their own
+        train.__annotations__["multiplier"] = _one_of_the_rules()
     try:
         call = parse(app, DESCRIPTION, _rule_last(argv) or ["--help"])
     except SystemExit:  # the parser leaves this way after printing help
         return 0
     return call() or 0
+
+
+def _one_of_the_rules() -> Any:
+    """The type of --multiplier: a subcommand for each rule, with the rule's settings as its options."""
+    return Union[tuple(Annotated[rule, subcommand(name=name)] for name, rule in rules().items())]  # noqa: UP007
 
 
 def _rule_last(argv: Sequence[str]) -> list[str]:

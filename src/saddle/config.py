@@ -7,20 +7,16 @@ published.
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
 from saddle.errors import SaddleError
+from saddle.multipliers.fixed import Fixed
+from saddle.multipliers.rule import Rule, at_least
 
 Precision = Literal["highest", "tf32", "bf16"]
 Layout = Literal["study", "wide"]
-
-
-def _at_least(config: Any, field: str, least: float) -> None:
-    value = getattr(config, field)
-    if not value >= least or not math.isfinite(value):
-        raise SaddleError(f"{field} is {value}; it must be {least:g} or more")
 
 
 def whole(name: str, value: float) -> int:
@@ -28,76 +24,6 @@ def whole(name: str, value: float) -> int:
     if not math.isfinite(value) or value != int(value):
         raise SaddleError(f"{name} is {value}; it must be a whole number, such as 20000 or 1e6")
     return int(value)
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """Lambda stays where it is."""
-
-    name: ClassVar[str] = "fixed"
-
-    init: float = 1.0
-    """Lambda, for every constraint."""
-
-    def __post_init__(self) -> None:
-        _at_least(self, "init", 0.0)
-
-
-@dataclass(frozen=True)
-class GradientAscent:
-    """Lambda climbs the violation J_C - d, once an epoch."""
-
-    name: ClassVar[str] = "ga"
-
-    init: float = 1.0
-    """Lambda before the first epoch."""
-    lr: float = 0.035
-    """Step size: of Adam, whose steps do not grow with the violation, or of plain ascent."""
-    optimizer: Literal["adam", "plain"] = "adam"
-    """'adam' as the published study ran it; 'plain' is lambda <- max(0, lambda + lr * violation)."""
-
-    def __post_init__(self) -> None:
-        _at_least(self, "init", 0.0)
-        _at_least(self, "lr", 0.0)
-
-
-@dataclass(frozen=True)
-class PID:
-    """Lambda is a PID controller's answer to the violation J_C - d, once an epoch."""
-
-    name: ClassVar[str] = "pid"
-
-    init: float = 1.0
-    """Integral before the first epoch."""
-    kp: float = 1e-4
-    """Gain of the smoothed violation."""
-    ki: float = 1e-4
-    """Gain of the summed violation, which never falls below 0."""
-    kd: float = 0.0
-    """Gain of the rise of the smoothed cost over `delay` epochs."""
-    ema_p: float = 0.95
-    """Weight of the past in the smoothed violation."""
-    ema_d: float = 0.95
-    """Weight of the past in the smoothed cost."""
-    delay: int = 10
-    """Epochs over which the derivative looks back, 1 to 32."""
-    maximum: float = 100.0
-    """Largest lambda."""
-
-    def __post_init__(self) -> None:
-        for field in ("init", "kp", "ki", "kd", "ema_p", "ema_d", "maximum"):
-            _at_least(self, field, 0.0)
-        for field in ("ema_p", "ema_d"):
-            if getattr(self, field) >= 1:
-                raise SaddleError(f"{field} is {getattr(self, field)}; it must be below 1, or nothing new is ever seen")
-        if not 1 <= self.delay <= 32:
-            raise SaddleError(f"delay is {self.delay}; it must be between 1 and 32 epochs")
-
-
-Rule = Fixed | GradientAscent | PID
-RULES: dict[str, type[Fixed] | type[GradientAscent] | type[PID]] = {
-    rule.name: rule for rule in (Fixed, GradientAscent, PID)
-}
 
 
 @dataclass(frozen=True)
@@ -190,9 +116,9 @@ class PPO:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", tuple(self.hidden))
         for field in ("steps_per_epoch", "passes", "batch", "window"):
-            _at_least(self, field, 1)
+            at_least(self, field, 1)
         for field in ("clip", "entropy", "actor_lr", "critic_lr", "critic_l2", "target_kl"):
-            _at_least(self, field, 0.0)
+            at_least(self, field, 0.0)
         for field in ("gamma", "lam", "cost_gamma", "cost_lam", "rsi_ema"):
             if not 0 <= getattr(self, field) <= 1:
                 raise SaddleError(f"{field} is {getattr(self, field)}; it must lie in [0, 1]")
@@ -236,15 +162,8 @@ class Member:
 
 
 def to_dict(config: Any) -> dict[str, Any]:
-    """Plain JSON of a config; a rule also says its name under 'rule'."""
-    fields = {f.name: _plain(getattr(config, f.name)) for f in dataclasses.fields(config)}
-    return {"rule": config.name, **fields} if isinstance(config, Rule) else fields
-
-
-def rule_from(fields: dict[str, Any]) -> Rule:
-    """The rule that `to_dict` described."""
-    fields = dict(fields)
-    return RULES[fields.pop("rule")](**fields)
+    """Plain JSON of a config."""
+    return {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
 
 
 def ppo_from(fields: dict[str, Any]) -> PPO:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle import collect, multipliers, tasks
+from saddle import collect, tasks
 from saddle.collect import HostCollector, Worlds
 from saddle.config import PPO, Member
 from saddle.errors import SaddleError
@@ -21,6 +21,7 @@ from saddle.learners import episodes, normalise
 from saddle.learners import ppo as one
 from saddle.learners.epoch import REASONS, Drive, Pupil, learn
 from saddle.learners.normalise import Moments
+from saddle.multipliers.stacked import Rules
 from saddle.study import room
 from saddle.tasks import Task
 
@@ -53,7 +54,7 @@ class Population:
         self.epochs = steps // ppo.steps_per_epoch
         self._check(steps)
         self._seeds = jnp.array([member.seed for member in self.members], jnp.uint32)
-        self._gains = multipliers.gains([member.rule for member in self.members])
+        self._rules = Rules([member.rule for member in self.members])
         self._limits = jnp.array([member.limits for member in self.members], jnp.float32)
         self._chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
         self._first = self._init if self.on_host else jax.jit(self._init)
@@ -135,7 +136,7 @@ class Population:
         m, spec = len(self.spec.constraints), self.spec
         keys = self._keys(-1)
         learner = jax.vmap(lambda key: one.init(key, self.ppo, spec.obs_dim, spec.action_dim, m))(keys)
-        multiplier = jax.vmap(lambda gains: multipliers.any_init(gains, m))(self._gains)
+        multiplier = jax.vmap(lambda numbers: self._rules.init(numbers, m))(self._rules.numbers)
         window = jax.vmap(lambda _: episodes.empty(self.ppo.window, m))(self._seeds)
         pupil = Pupil(learner, multiplier, window, jnp.zeros(len(self.members), jnp.int32))
         moments, worlds = collect.no_moments(len(self.members), spec.obs_dim), None
@@ -192,7 +193,7 @@ class Population:
         ppo = self.ppo
         left = 1 - state.epoch / self.epochs if ppo.lr_decay else jnp.ones(())
         keys = jax.vmap(lambda key: jax.random.fold_in(key, LEARN))(self._keys(state.epoch))
-        drive = Drive(self._gains, self._limits, keys)
-        pupil, metrics = learn(ppo, state.pupil, rollout, drive, ppo.actor_lr * left, self._chunk)
+        drive = Drive(self._rules.numbers, self._limits, keys)
+        pupil, metrics = learn(ppo, self._rules, state.pupil, rollout, drive, ppo.actor_lr * left, self._chunk)
         kept = worlds if ppo.layout == "wide" else None
         return PopulationState(state.epoch + 1, pupil, moments, kept), metrics

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from saddle.config import PPO, Fixed, Member, Rule
+from saddle.config import PPO, Member
 from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.extras import install
+from saddle.multipliers import Fixed, Rule
 from saddle.study.forecast import say_how_long
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage

@@ -11,7 +11,8 @@ from learners.toys import Bandit, Chain, Regulator, TwoCosts
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from saddle.config import PID, PPO, Fixed, GradientAscent, Member
+from saddle.config import PPO, Member
+from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import Population
 
 PLAIN = {"rsi": False, "standardise": False, "obs_norm": False, "hidden": (16, 16), "target_kl": 1e9, "critic_l2": 0.0}

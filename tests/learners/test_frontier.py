@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from saddle.config import Fixed, Member
+from saddle.config import Member
+from saddle.multipliers import Fixed
 from saddle.population import Population
 from saddle.study.presets import QUICKSTART
 

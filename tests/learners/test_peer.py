@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from saddle import multipliers
-from saddle.config import PID, PPO, Fixed, GradientAscent
+from saddle.config import PPO
 from saddle.learners import adam, advantages, normalise
 from saddle.learners import ppo as one
 from saddle.learners.networks import Actor
+from saddle.multipliers import PID, Fixed, GradientAscent
+from saddle.multipliers.stacked import Rules
 
 PEER = json.loads((Path(__file__).parents[1] / "data" / "omnisafe" / "arithmetic.json").read_text())
 
@@ -22,10 +23,12 @@ step_once = jax.jit(lambda ppo, learner, *a: one.minibatch(ppo, *whole(ppo, lear
 
 
 def lambdas(rule, costs=PEER["costs"], limit=25.0):
-    gains = jax.tree.map(lambda x: x[0], multipliers.gains([rule]))
-    state, found = multipliers.any_init(gains, 1), []
+    others = [other for other in (Fixed(), GradientAscent(), PID()) if type(other) is not type(rule)]
+    rules = Rules([rule, *others])  # in company, as in a population
+    numbers = jax.tree.map(lambda x: x[0], rules.numbers)
+    state, found = rules.init(numbers, 1), []
     for cost in costs:
-        state = multipliers.any_update(state, gains, jnp.array([cost]), jnp.array([limit]))
+        state = rules.update(state, numbers, jnp.array([cost]), jnp.array([limit]))
         found.append(float(state.lam[0]))
     return found
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from saddle import multipliers
 from saddle.errors import SaddleError
 from saddle.report import figures_algorithms, figures_rules, figures_sweep, style
 from saddle.report.write import drawings, write_all
@@ -118,7 +119,7 @@ def test_saved_as_pdf_and_png(findings, curves, tmp_path, kind):
 
 
 def test_rules_keep_their_look_whatever_else_was_run():
-    alone, many = style.rule_looks(["pid"]), style.rule_looks(["pid", "bandit", "ga"])
+    alone, many = multipliers.looks(["pid"]), multipliers.looks(["pid", "bandit", "ga"])
     assert alone["pid"] == many["pid"] and len({many[rule] for rule in ("pid", "bandit", "ga")}) == 3
 
 

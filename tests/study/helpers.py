@@ -2,7 +2,8 @@
 
 from fake import FakeProgram
 
-from saddle.config import PPO, GradientAscent
+from saddle.config import PPO
+from saddle.multipliers import GradientAscent
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.prepare import prepare

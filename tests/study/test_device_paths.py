@@ -5,7 +5,8 @@ import functools
 import pytest
 from helpers import After, work
 
-from saddle.config import PPO, GradientAscent
+from saddle.config import PPO
+from saddle.multipliers import GradientAscent
 from saddle.study import open_study
 from saddle.study.merge import merge
 from saddle.study.plan import Chunking, Plan, Stage

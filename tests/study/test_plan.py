@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saddle.config import PID, PPO, Fixed, GradientAscent
+from saddle.config import PPO
 from saddle.errors import SaddleError
+from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.study import presets
 from saddle.study.plan import Plan, Stage, runs, to_dict, units
 from saddle.study.toml import plan_from, read_file

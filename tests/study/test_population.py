@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 from helpers import TASK, After, work
 
-from saddle.config import PPO, GradientAscent
+from saddle.config import PPO
+from saddle.multipliers import GradientAscent
 from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.program import PopulationProgram
 

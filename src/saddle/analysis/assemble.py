@@ -18,6 +18,7 @@ from saddle.analysis.published import comparison_limits
 from saddle.analysis.resolution import unit_of
 from saddle.analysis.smooth import LEAST_NEIGHBOURS
 from saddle.analysis.summary import final_values, statistics, violation
+from saddle.multipliers import place
 from saddle.words import counted
 
 IS_SWEEP = (
@@ -146,12 +147,11 @@ def _groups(finals: pl.DataFrame, limits: list[float], options: Options) -> tupl
 
 def _rules(compared: pl.DataFrame) -> list[tuple[str, float, pl.DataFrame]]:
     """(rule, limit, rows), the published three rules first."""
-    order = {"fixed": 0, "ga": 1, "pid": 2}
     parts = [
         (str(rule), float(limit), rows)
         for (rule, limit), rows in compared.group_by(["rule", "limit"], maintain_order=True)
     ]
-    return sorted(parts, key=lambda part: (part[1], order.get(part[0], 3), part[0]))
+    return sorted(parts, key=lambda part: (part[1], place(part[0]), part[0]))
 
 
 def _with_rules(finding: f.LimitFinding, compared: pl.DataFrame, options: Options) -> f.LimitFinding:

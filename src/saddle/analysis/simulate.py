@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.study.columns import RUNS
 
 LAMBDAS = 10 ** np.linspace(-1, 1, 25)
-RULES = ("fixed", "ga", "pid")
+RULES = (Fixed.name, GradientAscent.name, PID.name)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from typing import Any
 import jax
 
 from saddle.bench.scan import peak
-from saddle.config import PPO, Fixed, Member, to_dict
+from saddle.config import PPO, Member, to_dict
 from saddle.console import console
 from saddle.errors import SaddleError
+from saddle.multipliers import Fixed
 from saddle.population import Population
 from saddle.study.prepare import check_members
 from saddle.tables import Column, print_table

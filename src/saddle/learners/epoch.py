@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from saddle import multipliers
 from saddle.collect import Rollout
 from saddle.config import PPO
 from saddle.learners import advantages, episodes, networks
@@ -16,7 +15,7 @@ from saddle.learners.episodes import Window
 from saddle.learners.improve import Improvement, improve
 from saddle.learners.networks import Net
 from saddle.learners.ppo import Learner, Samples, nets, outputs
-from saddle.multipliers import Gains, Multiplier
+from saddle.multipliers.stacked import Multiplier, Numbers, Rules
 
 FEW = 16  # one step in so many may end an episode, and all values of next observations are still found in one go
 FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
@@ -38,12 +37,14 @@ class Pupil(NamedTuple):
 class Drive(NamedTuple):
     """What tells members apart, [M, ...]."""
 
-    gains: Gains
+    numbers: Numbers  # of the members' rules
     limits: Array  # [M, m]
     key: Array  # [M], for the epoch's shuffles
 
 
-def learn(ppo: PPO, pupil: Pupil, rollout: Rollout, drive: Drive, lr: Array, chunk: int) -> tuple[Pupil, dict]:
+def learn(
+    ppo: PPO, rules: Rules, pupil: Pupil, rollout: Rollout, drive: Drive, lr: Array, chunk: int
+) -> tuple[Pupil, dict]:
     """One epoch after its rollout. Returns metrics [M] or [M, m] by name."""
     healthy = _finite(rollout.signal) & _finite(rollout.next_obs)
     values = _values(ppo, pupil.learner.critics, rollout.obs)
@@ -52,7 +53,7 @@ def learn(ppo: PPO, pupil: Pupil, rollout: Rollout, drive: Drive, lr: Array, chu
     finished, counted = _by_member(rollout.finished), _by_member(rollout.counted)
     window = jax.vmap(episodes.push)(pupil.window, finished, counted)
     recent = jax.vmap(episodes.mean)(window)
-    multiplier = jax.vmap(multipliers.any_update)(pupil.multiplier, drive.gains, recent[:, 2:], drive.limits)
+    multiplier = jax.vmap(rules.update)(pupil.multiplier, drive.numbers, recent[:, 2:], drive.limits)
     samples = _samples(ppo, rollout, adv, targets)
     active = (pupil.failed == FINE) & healthy
     done = improve(ppo, pupil.learner, samples, multiplier.lam, drive.key, lr, active, chunk)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from saddle import multipliers
 from saddle.analysis.findings import Cell, TaskFindings
 from saddle.report import style
 from saddle.report.figures_sweep import array, line
@@ -18,7 +19,7 @@ def zoom(task: TaskFindings) -> Figure:
     """One panel per limit: the frontier near it, every rule's mean with +-1 SD, and its gap to the frontier dotted."""
     limits = sorted({cell.limit for cell in task.comparison})
     drawn = style.figure(height=1.9 * len(limits) + 0.45)
-    looks = style.rule_looks([cell.rule for cell in task.comparison])
+    looks = multipliers.looks([cell.rule for cell in task.comparison])
     panels = drawn.subplots(len(limits), 1, squeeze=False)[:, 0]
     for axes, limit in zip(panels, limits, strict=True):
         cells = [cell for cell in task.comparison if cell.limit == limit]
@@ -77,7 +78,7 @@ def training(task: str, limit: float, curves: pl.DataFrame) -> Figure:
     drawn = style.figure(height=3.6)
     panels = drawn.subplots(3, 1, sharex=True)
     rules = curves["rule"].unique(maintain_order=True).to_list()
-    looks = style.rule_looks(rules)
+    looks = multipliers.looks(rules)
     for rule in rules:
         rows = curves.filter(pl.col("rule") == rule).sort("steps")
         steps = rows["steps"].to_numpy() / 1e6

@@ -8,6 +8,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from saddle import multipliers
 from saddle.study import atomic
 
 COLUMN, PAGE = 3.4, 7.0  # inches
@@ -15,9 +16,6 @@ INK, MUTED, FAINT = "#1f2933", "#6b7680", "#d5dae0"
 RETURN, COST, FRONTIER = "#0072b2", "#d55e00", "#1f2933"
 LAMBDAS = "viridis"  # colour map of log lambda
 KINDS: dict[str, str] = {"restrictive": "#d55e00", "unrestrictive": "#56b4e9", "even": "#c9ced6"}
-_RULES = {"fixed": ("#009e73", "s"), "ga": ("#0072b2", "^"), "pid": ("#cc79a7", "D")}
-_OTHERS = (("#e69f00", "o"), ("#56b4e9", "v"), ("#d55e00", "P"), ("#6b7680", "X"))
-NAMES = {"fixed": "fixed $\\lambda^*$", "ga": "GA", "pid": "PID"}
 ALGORITHMS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 RC: dict[Any, Any] = {
@@ -68,15 +66,9 @@ def save(drawn: Figure, out: Path, name: str) -> list[Path]:
     return files
 
 
-def rule_looks(rules: list[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each rule, the same in every figure of a study."""
-    others = sorted(rule for rule in set(rules) if rule not in _RULES)
-    return _RULES | {rule: _OTHERS[i % len(_OTHERS)] for i, rule in enumerate(others)}
-
-
 def rule_name(rule: str) -> str:
     """A rule as a legend writes it."""
-    return NAMES.get(rule, rule.replace("_", " "))
+    return multipliers.label(rule).replace("λ*", "$\\lambda^*$")
 
 
 def short(task: str) -> str:

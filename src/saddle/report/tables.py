@@ -8,10 +8,10 @@ import polars as pl
 
 from saddle.analysis.agreement import compare_with_published
 from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
+from saddle.multipliers import label
 from saddle.report.style import short
 from saddle.study import atomic
 
-NAMES = {"fixed": "fixed", "ga": "GA", "pid": "PID"}
 _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
 _LATEX |= {"±": r"$\pm$", "λ": r"$\lambda$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "…": r"\dots"}
 
@@ -86,9 +86,9 @@ def _head(part: TaskFindings, first: bool, limit: str) -> tuple[str, str]:
 
 
 def _cell_text(cell: Cell) -> tuple[str, ...]:
-    name = NAMES.get(cell.rule, cell.rule)
+    name = label(cell.rule)
     if cell.lambda_ is not None:
-        name += f" λ={cell.lambda_:.3g}"
+        name += f" = {cell.lambda_:.3g}"
     returns, cost = _spread(cell.return_.value, cell.return_sd), _spread(cell.cost.value, cell.cost_sd)
     return name, str(cell.seeds), returns, cost, f"{cell.violation.share:.0%}"
 
@@ -194,7 +194,7 @@ def agreement(findings: Findings) -> Table:
             _spread(cell.published_return, cell.published_return_sd),
             _spread(cell.published_cost, cell.published_cost_sd),
         )
-        head = (short(cell.task), f"{cell.limit:g}", NAMES.get(cell.rule, cell.rule))
+        head = (short(cell.task), f"{cell.limit:g}", label(cell.rule))
         own = _spread(cell.return_, cell.return_sd), _spread(cell.cost, cell.cost_sd)
         rows.append((*head, own[0], published[0], return_z, own[1], published[1], cost_z))
     columns = ("task", "limit", "rule", "return", "published", "z", "cost", "published", "z")

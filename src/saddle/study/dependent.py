@@ -6,9 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from saddle import config
-from saddle.config import Fixed
 from saddle.errors import SaddleError
+from saddle.multipliers import Fixed, rule_to_dict
 from saddle.study.store import Study
 from saddle.study.writer import member_rows
 
@@ -39,7 +38,7 @@ def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFr
         stars = lambda_stars(_sweep_runs(source, frame), source.scan_metrics(), limits)
     changes = []
     for params, limit in frame.select("params", "limit").iter_rows():
-        rule = config.to_dict(Fixed(stars[limit]))
+        rule = rule_to_dict(Fixed(stars[limit]))
         changes.append({"lambda": stars[limit], "params": json.dumps({**json.loads(params), "rule": rule})})
     return member_rows(frame, changes)
 

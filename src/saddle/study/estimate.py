@@ -4,7 +4,8 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saddle.config import PPO, Fixed, Member
+from saddle.config import PPO, Member
+from saddle.multipliers import Fixed
 from saddle.study import pace
 from saddle.study.pace import Pace
 from saddle.study.plan import Plan

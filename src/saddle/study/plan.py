@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from saddle import config
-from saddle.config import PPO, Fixed, Rule
+from saddle.config import PPO
 from saddle.errors import SaddleError
+from saddle.multipliers import Fixed, Rule, rule_to_dict
 from saddle.study import room
 
 Limit = tuple[float, ...]  # one entry per constraint
@@ -223,7 +224,7 @@ def _stage_dict(stage: Stage) -> dict[str, Any]:
     full = {
         "name": stage.name,
         "lambdas": list(stage.lambdas),
-        "rules": [config.to_dict(rule) for rule in stage.rules],
+        "rules": [rule_to_dict(rule) for rule in stage.rules],
         "lambda_star": stage.lambda_star,
         "limits": limits,
     }

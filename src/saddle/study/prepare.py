@@ -8,6 +8,7 @@ from typing import Any
 from saddle import config
 from saddle.config import PPO
 from saddle.errors import SaddleError
+from saddle.multipliers import Fixed, rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
 from saddle.study.columns import runs_frame
@@ -64,7 +65,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
     count = constraints(run.task)
     limits = run.limit or (UNUSED_LIMIT,) * count
     params = {
-        "rule": config.to_dict(run.rule) if run.rule else None,
+        "rule": rule_to_dict(run.rule) if run.rule else None,
         "limits": list(limits),
         "ppo": config.to_dict(plan.ppo),
         **({"star": run.star} if run.star else {}),
@@ -78,7 +79,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
         "task": run.task,
         "algorithm": plan.algorithm,
         "rule": run.rule.name if run.rule else "fixed",
-        "lambda": run.rule.init if isinstance(run.rule, config.Fixed) else None,
+        "lambda": run.rule.init if isinstance(run.rule, Fixed) else None,
         "seed": run.seed,
         "steps": plan.steps,
         "params": json.dumps(params),

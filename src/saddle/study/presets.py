@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from saddle.config import PID, PPO, GradientAscent, Layout, Precision
+from saddle.config import PPO, Layout, Precision
 from saddle.errors import SaddleError
+from saddle.multipliers import PID, GradientAscent
 from saddle.study.plan import Limit, Plan, Stage, spaced
 from saddle.study.toml import read_file
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from saddle.config import PPO, RULES, Rule, ppo_from, rule_from
+from saddle.config import PPO, ppo_from
 from saddle.errors import SaddleError
+from saddle.multipliers import Rule, rule_from, rules
 from saddle.study import room
 from saddle.study.lines import line_of
 from saddle.study.plan import Chunking, Plan, Stage, spaced
@@ -94,10 +95,11 @@ class _Reader:
     def _rules(self, fields: Any, at: Place) -> list[Rule]:
         """One rule, or a grid of them where settings are lists."""
         name = fields.get("rule") if isinstance(fields, dict) else None
-        if name not in RULES:
-            raise self._error(at, f"a rule is a table with rule = one of {', '.join(map(repr, RULES))}")
-        self._keys(RULES[name], fields, at, "rule")
-        hints = typing.get_type_hints(RULES[name])
+        known = rules()
+        if name not in known:
+            raise self._error(at, f"a rule is a table with rule = one of {', '.join(map(repr, known))}")
+        self._keys(known[name], fields, at, "rule")
+        hints = typing.get_type_hints(known[name])
         choices = [value if isinstance(value, list) else [value] for value in fields.values()]
         self._fits_here(math.prod(map(len, choices)), at)
         made = []

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from saddle.config import Member, ppo_from, rule_from
+from saddle.config import Member, ppo_from
 from saddle.errors import SaddleError
+from saddle.multipliers import rule_from
 from saddle.study import dependent
 from saddle.study.atomic import StoreError, store_error, write_json
 from saddle.study.claims import Claim

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from saddle import multipliers
 from saddle.analysis import Findings, Options, TaskFindings, analyze
 from saddle.analysis.assemble import IS_COMPARISON, IS_SWEEP
 from saddle.analysis.constraints import BY_CONSTRAINT, further, seen_by
@@ -54,6 +55,7 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         "counts": {key: sum(count[key] for count in counts) for key in counts[0]},
         "options": _shown(vars(replace(options, limits=()))),
         "reproduce": reproduce(study.manifest),
+        "rules": multipliers.labels(),
         "tasks": [part for task in tasks for part in task["parts"]],
     }
 

@@ -58,14 +58,17 @@ function viridis(share) {
   return `rgb(${mixed.join(" ")})`;
 }
 
-const RULE_NAMES = { fixed: "fixed λ*", ga: "GA", pid: "PID" };
-const FIRST_RULES = ["fixed", "ga", "pid"];
-const ruleName = (rule) => RULE_NAMES[rule] ?? rule.replace(/^pid\b/, "PID").replace(/^ga\b/, "GA");
+// data.rules has the label of every rule that Saddle knows; settings may stand behind a rule's name.
+function ruleName(rule) {
+  const [name, ...settings] = rule.split(" ");
+  return [data.rules[name] ?? name.replaceAll("_", " "), ...settings].join(" ");
+}
 
-// The published three rules keep their colours; others take the rest of Okabe and Ito's.
+// Known rules keep their colours; others take the rest of Okabe and Ito's.
 function ruleOrder(task) {
-  const others = [...new Set(task.comparison.map((cell) => cell.rule))].filter((rule) => !FIRST_RULES.includes(rule));
-  return [...FIRST_RULES, ...others.sort()];
+  const known = Object.keys(data.rules);
+  const others = [...new Set(task.comparison.map((cell) => cell.rule))].filter((rule) => !known.includes(rule));
+  return [...known, ...others.sort()];
 }
 function ruleColour(task, rule) {
   const place = ruleOrder(task).indexOf(rule);

@@ -1,0 +1,36 @@
+"""How lambda moves: one rule a file.
+
+`rule.py` says what a rule is, `registry.py` finds it by its name, `stacked.py` runs a population's rules as one.
+"""
+
+from saddle.multipliers.ascent import GradientAscent
+from saddle.multipliers.fixed import Fixed
+from saddle.multipliers.pid import PID
+from saddle.multipliers.registry import (
+    label,
+    labels,
+    looks,
+    place,
+    register_rule,
+    rule_class,
+    rule_from,
+    rule_to_dict,
+    rules,
+)
+from saddle.multipliers.rule import Rule
+
+__all__ = [
+    "PID",
+    "Fixed",
+    "GradientAscent",
+    "Rule",
+    "label",
+    "labels",
+    "looks",
+    "place",
+    "register_rule",
+    "rule_class",
+    "rule_from",
+    "rule_to_dict",
+    "rules",
+]

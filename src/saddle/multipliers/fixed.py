@@ -1,0 +1,40 @@
+"""Lambda stays where it is."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from saddle.multipliers.rule import Rule
+
+if TYPE_CHECKING:
+    from jax import Array
+
+
+class Constant(NamedTuple):
+    """What a fixed lambda remembers."""
+
+    lam: "Array"  # [m]
+
+
+@dataclass(frozen=True)
+class Fixed(Rule):
+    """Lambda stays where it is."""
+
+    name: ClassVar[str] = "fixed"
+    label: ClassVar[str] = "fixed λ*"
+    colour: ClassVar[str | None] = "#009e73"
+    marker: ClassVar[str | None] = "s"
+
+    init: float = 1.0
+    """Lambda, for every constraint."""
+
+    @staticmethod
+    def start(numbers: Any, constraints: int) -> Constant:
+        """Lambda, for every constraint."""
+        import jax.numpy as jnp
+
+        return Constant(jnp.full(constraints, numbers.init))
+
+    @staticmethod
+    def update(memory: Constant, numbers: Any, cost: "Array", limit: "Array") -> Constant:
+        """Nothing moves."""
+        return memory

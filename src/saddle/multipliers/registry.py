@@ -1,0 +1,100 @@
+"""Rules by name: those that come with Saddle, those of installed packages, and those that a program registers."""
+
+import dataclasses
+import difflib
+import importlib.metadata
+import itertools
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from saddle.errors import SaddleError
+from saddle.multipliers.ascent import GradientAscent
+from saddle.multipliers.fixed import Fixed
+from saddle.multipliers.pid import PID
+from saddle.multipliers.rule import Rule
+
+ENTRY_POINTS = "saddle.rules"
+"""The group under which a package names its rules: `name = "module:Class"`."""
+
+FREE_LOOKS = (("#e69f00", "o"), ("#56b4e9", "v"), ("#d55e00", "P"), ("#6b7680", "X"))
+"""Colours (of Okabe and Ito, less those that Saddle's own rules have) and markers for all others, in turn."""
+
+RuleClass = TypeVar("RuleClass", bound=type[Rule])
+
+_RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (Fixed, GradientAscent, PID)}
+_plugins_read = False
+
+
+def register_rule(rule: RuleClass) -> RuleClass:
+    """Make a rule known by its name; also a decorator. Another rule of the same name is refused."""
+    known = _RULES.get(rule.name)
+    if known is not None and known is not rule:
+        raise SaddleError(f"there is a rule {rule.name!r} already ({known.__module__}); choose another name")
+    _RULES[rule.name] = rule
+    return rule
+
+
+def rules() -> dict[str, type[Rule]]:
+    """Every rule by its name, Saddle's own first. Packages are asked once, when somebody first wants to know."""
+    global _plugins_read
+    if not _plugins_read:
+        _plugins_read = True
+        for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+            register_rule(entry.load())
+    return dict(_RULES)
+
+
+def rule_class(name: str) -> type[Rule]:
+    """The rule of that name; an unknown one says which there are."""
+    known = rules()
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise SaddleError(f"unknown rule {name!r}{hint}; rules are {', '.join(known)}")
+
+
+def label(name: str) -> str:
+    """A rule as legends and tables write it, also with settings behind its name: 'pid kp=0.1' is 'PID kp=0.1'.
+
+    A rule that is not known here keeps its name: stores are read without the packages that made them.
+    """
+    first, space, settings = name.partition(" ")
+    if first in _RULES:
+        return _RULES[first].label + space + settings
+    return name.replace("_", " ")
+
+
+def labels() -> dict[str, str]:
+    """The labels of the rules that are known here, by name."""
+    return {name: rule.label for name, rule in _RULES.items()}
+
+
+def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each rule, the same in every figure that shows the same rules."""
+    found: dict[str, tuple[str, str]] = {}
+    free = itertools.cycle(FREE_LOOKS)
+    for name in sorted(set(names), key=lambda name: (place(name), name)):
+        rule = _RULES.get(name)
+        if rule is not None and rule.colour is not None and rule.marker is not None:
+            found[name] = (rule.colour, rule.marker)
+        else:
+            found[name] = next(free)
+    return found
+
+
+def place(name: str) -> int:
+    """Where a rule stands in tables and legends: Saddle's own in their order, all others behind them."""
+    known = list(_RULES)
+    return known.index(name) if name in known else len(known)
+
+
+def rule_to_dict(rule: Rule) -> dict[str, Any]:
+    """Plain JSON of a rule, its name under 'rule'."""
+    return {"rule": rule.name, **dataclasses.asdict(rule)}
+
+
+def rule_from(fields: dict[str, Any]) -> Rule:
+    """The rule that `rule_to_dict` described."""
+    settings = {name: value for name, value in fields.items() if name != "rule"}
+    return rule_class(fields["rule"])(**settings)

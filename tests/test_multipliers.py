@@ -1,0 +1,142 @@
+"""Rules as things that anybody may add: one class is known to the command line, study files, tables and figures."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import saddle
+from saddle import multipliers
+from saddle.cli import main
+from saddle.errors import SaddleError
+from saddle.multipliers import PID, Fixed, GradientAscent, registry
+from saddle.multipliers.stacked import Rules
+
+TASK = "SafetyPointCircle1-v0"
+SMALL = ("--ppo.steps-per-epoch", "1000", "--ppo.hidden", "8", "8", "--ppo.passes", "1", "--ppo.batch", "500")
+
+
+DOC = Path(__file__).parents[1] / "docs" / "algorithms.md"
+
+
+def example():
+    """The rule that the docs write, as they write it. Running it registers it."""
+    (code,) = re.findall(r"^```python\n((?:(?!^```).)*register_rule.*?)^```", DOC.read_text(), re.DOTALL | re.MULTILINE)
+    names: dict = {"__name__": "example"}
+    exec(compile(code, str(DOC), "exec"), names)
+    return names["Switch"]
+
+
+@pytest.fixture
+def switch(monkeypatch):
+    """The rule, known for the length of a test."""
+    monkeypatch.setattr(registry, "_RULES", dict(registry._RULES))
+    return example()
+
+
+def test_a_rule_of_ones_own_trains_and_is_analysed(switch, tmp_path, capsys):
+    words = ("--multiplier:switch", "--multiplier.price", "2.5", "--limit", "1", "--seeds", "2", "--steps", "3000")
+    assert main(["train", TASK, *words, "--out", str(tmp_path / "s"), *SMALL]) == 0
+    study = saddle.open_study(tmp_path / "s")
+    assert set(study.runs["rule"]) == {"switch"} and "PointCircle1-switch-d1-price2.5-s0" in study.runs["run"].to_list()
+    assert set(study.metrics["lambda"].unique()) <= {0.0, 2.5} and 2.5 in study.metrics["lambda"].to_list()
+    capsys.readouterr()
+    assert main(["analyze", str(tmp_path / "s")]) == 0
+    assert "switch" in capsys.readouterr().out
+    assert main(["report", str(tmp_path / "s"), "--out", str(tmp_path / "r.html")]) == 0
+    assert '"switch":"switch"' in (tmp_path / "r.html").read_text().replace(" ", "")
+    assert main(["figures", str(tmp_path / "s"), "--out", str(tmp_path / "f")]) == 0
+    assert "switch" in (tmp_path / "f" / "comparison.md").read_text()
+
+
+def test_a_store_is_read_where_its_rule_is_unknown(tmp_path, monkeypatch, capsys):
+    with monkeypatch.context() as known:
+        known.setattr(registry, "_RULES", dict(registry._RULES))
+        example()
+        words = ("--multiplier:switch", "--limit", "1", "--steps", "2000")
+        assert main(["train", TASK, *words, "--out", str(tmp_path / "s"), *SMALL]) == 0
+    for verb in (["analyze"], ["study", "status"], ["report", "--out", str(tmp_path / "r.html")]):
+        assert main([*verb, str(tmp_path / "s")]) == 0
+    capsys.readouterr()
+    assert multipliers.label("my_rule eta=2") == "my rule eta=2"
+
+
+def test_a_study_file_names_it(switch, tmp_path):
+    from saddle.study.toml import read_file
+
+    file = tmp_path / "s.toml"
+    file.write_text(
+        f'tasks = ["{TASK}"]\n[[stages]]\nname = "compare"\nlimits = [10]\n'
+        'rules = [{ rule = "switch", price = [1.0, 2.0] }]\n'
+    )
+    assert [rule.price for rule in read_file(file).stages[0].rules] == [1.0, 2.0]  # type: ignore[attr-defined]
+
+
+def test_rules_of_packages_are_found(monkeypatch):
+    monkeypatch.setattr(registry, "_RULES", dict(registry._RULES))
+
+    class Entry:
+        def load(self):
+            return example()
+
+    monkeypatch.setattr(registry, "_plugins_read", False)
+    asked = []
+    found = lambda group: asked.append(group) or [Entry()]
+    monkeypatch.setattr(registry.importlib.metadata, "entry_points", found)
+    assert multipliers.rule_class("switch").name == "switch"
+    assert "switch" in multipliers.rules() and asked == ["saddle.rules"]
+
+
+def test_names_are_taken_once_and_mistakes_are_told(switch):
+    other = dataclasses.make_dataclass("Other", [], bases=(switch,), frozen=True)
+    with pytest.raises(SaddleError, match="there is a rule 'switch' already"):
+        multipliers.register_rule(other)
+    assert multipliers.register_rule(switch) is switch
+    with pytest.raises(SaddleError, match="did you mean 'switch'"):
+        multipliers.rule_class("swich")
+
+
+def test_the_order_and_the_looks_of_rules(switch):
+    names = ["zeta", "pid", "switch", "fixed", "ga kp=2"]
+    assert sorted(names, key=lambda name: (multipliers.place(name), name))[:2] == ["fixed", "pid"]
+    looks = multipliers.looks(names)
+    assert looks["pid"] == (PID.colour, PID.marker)
+    assert len({looks[name] for name in names}) == len(names)
+    assert multipliers.label("pid kp=0.1") == "PID kp=0.1" and multipliers.label("switch") == "switch"
+
+
+RULES = st.one_of(
+    st.builds(Fixed, st.floats(0, 10)),
+    st.builds(GradientAscent, st.floats(0, 10), st.floats(0, 1), st.sampled_from(["adam", "plain"])),
+    st.builds(PID, st.floats(0, 10), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), delay=st.integers(1, 32)),
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(RULES, min_size=1, max_size=6), st.lists(st.floats(0, 100), min_size=1, max_size=12))
+def test_a_rule_in_company_is_the_rule_alone(rules, costs):
+    """Whatever the others are, and through epochs without a finished episode."""
+
+    def lambdas(some):
+        stacked = Rules(some)
+        state = jax.vmap(lambda numbers: stacked.init(numbers, 1))(stacked.numbers)
+        rows = []
+        for i, cost in enumerate(costs):
+            seen = np.nan if i % 4 == 3 else cost
+            shape = (len(some), 1)
+            args = (state, stacked.numbers, jnp.full(shape, seen), jnp.full(shape, 25.0))
+            state = jax.vmap(stacked.update)(*args)
+            rows.append(np.asarray(state.lam)[:, 0])
+        return np.array(rows)
+
+    together = lambdas(rules)
+    for i, rule in enumerate(rules):
+        np.testing.assert_array_equal(together[:, i], lambdas([rule])[:, 0])
+        assert (together[:, i] >= 0).all()
+        assert multipliers.rule_from(multipliers.rule_to_dict(rule)) == rule
