@@ -11,7 +11,7 @@ BIN := .venv/bin
 BASE := .venv/installed
 TOOLS := .venv/tools-installed
 NEWEST := .venv-newest/installed
-PIP_INSTALL := -m pip install --progress-bar off --disable-pip-version-check
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 MARKED := tests/tasks/test_kernel.py tests/parity/test_env_step.py tests/test_train.py tests/test_doctor.py
 
 .DEFAULT_GOAL := help

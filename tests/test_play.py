@@ -242,7 +242,7 @@ def test_without_ffmpeg_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(play_module, "roll", never)
-    with pytest.raises(SaddleError, match=r"pip install 'saddle\[video\]'"):
+    with pytest.raises(SaddleError, match=r"pip install 'saddle-rl\[video\]'"):
         play(CIRCLE, "scripted", tmp_path / "x.mp4")
 
 

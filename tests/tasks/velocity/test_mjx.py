@@ -138,11 +138,11 @@ def test_mistakes_are_named(monkeypatch):
     with pytest.raises(SaddleError, match=r"actions of shape \(3,\)"):
         task.step(task.reset(jax.random.key(0)), jnp.zeros(4))
     if importlib.util.find_spec("warp") is None:
-        with pytest.raises(SaddleError, match="saddle\\[cuda\\]"):
+        with pytest.raises(SaddleError, match="saddle-rl\\[cuda\\]"):
             make(HOPPER, engine="mjx-warp")
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "mjx" in name else found(name))
-    with pytest.raises(SaddleError, match="saddle\\[mjx\\]"):
+    with pytest.raises(SaddleError, match="saddle-rl\\[mjx\\]"):
         make(HOPPER, engine="mjx-jax")
 
 
