@@ -92,7 +92,7 @@ def test_compare_paper_shows_task_limit_and_rule_of_every_row_at_80_columns(term
 def test_evaluate_at_80_columns(terminal, capsys):
     runs = ("PointCircle1-fixed-0.10000000000000002-d25-s0", "PointCircle1-pid-d25-s11")
     score = {"task": "t", "episodes": 100, "return_mean": -1234.567, "return_sd": 89.01, "cost_mean": 123.45}
-    score |= {"cost_sd": 23.45, "length_mean": 1000.0, "limit": 25.0, "violating": 0.37}
+    score |= {"cost_sd": 23.45, "length_mean": 1000.0, "limit": 25.0, "violating": 0.37, "constraint": "cost"}
     scores = [Score(run=run, mode=mode, **score) for run in runs for mode in ("deterministic", "stochastic")]
     evaluate._print(scores)
     wide = capsys.readouterr().out

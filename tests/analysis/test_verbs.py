@@ -1,5 +1,6 @@
 """The verbs, on a study directory as the store reads it."""
 
+import contextlib
 import json
 from types import SimpleNamespace
 
@@ -18,7 +19,8 @@ GOAL = Truth("SafetyPointGoal1-v0", LINE.cost, LINE.gain, (30.0, 25.0))
 def opened(monkeypatch):
     """`saddle.open_study` gives a simulated study; the verbs use its tables alone."""
     runs, metrics = simulate([GOAL], np.random.default_rng(0), seeds=3)
-    study = SimpleNamespace(runs=runs, metrics=metrics, scan_metrics=metrics.lazy, manifest={})
+    tables = {"runs": runs, "metrics": metrics, "scan_metrics": metrics.lazy}
+    study = SimpleNamespace(**tables, manifest={}, reading=contextlib.nullcontext)
     paths = []
     monkeypatch.setattr(saddle, "open_study", lambda path: paths.append(str(path)) or study, raising=False)
     return paths

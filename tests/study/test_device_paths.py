@@ -41,8 +41,8 @@ def test_mjx_in_the_wide_layout_stops_resumes_and_merges(tmp_path, make):
     assert whole.metrics["env_steps"].to_list() == [8, 16, 24, 32, 40] * 2
     assert whole.metrics["kl"].is_finite().all() and whole.metrics["loss_vr"].is_finite().all()
 
-    first, _ = work(PLAN, tmp_path / "first", stop=After(3), make=make)
-    second, _ = work(PLAN, tmp_path / "second", stop=After(4), make=make)
+    first, _ = work(PLAN, tmp_path / "first", stop=After(4), make=make)
+    second, _ = work(PLAN, tmp_path / "second", stop=After(5), make=make)
     assert [part.metrics["epoch"].max() for part in (first, second)] == [1, 2]
     merge([first.path, second.path], tmp_path / "merged")
     merged, notes = work(PLAN, tmp_path / "merged", resume=True, make=make)

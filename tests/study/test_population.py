@@ -30,7 +30,7 @@ def test_a_resumed_population_ends_bit_by_bit_the_same(tmp_path):
     metrics = whole.metrics
     assert metrics["epoch"].to_list() == [*range(8)] * 2 and metrics["env_steps"].max() == 2000
     assert metrics["passes"].is_between(1, 2).all() and metrics["kl"].is_finite().all()
-    for questions in (3, 5):
+    for questions in (4, 6):
         parts, _ = work(PLAN, tmp_path / "parts", resume=True, stop=After(questions), make=PopulationProgram)
         assert parts.progress(parts.units()[0])["state"] == "stopped"
     parts, notes = work(PLAN, tmp_path / "parts", resume=True, make=PopulationProgram)
