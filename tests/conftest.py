@@ -19,7 +19,9 @@ settings.load_profile("saddle")
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".pytest_cache" / "xla"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 2.0)
 
-SLOW = ("test_distribution", "test_env_step", "test_substep", "test_gym", "test_cmdp")
+SLOW = ("test_distribution", "test_env_step", "test_substep", "test_gym", "test_cmdp", "test_device_paths", "test_mjx")
+SLOW += ("test_collect", "test_population", "test_kernel", "test_ray", "test_frontier", "test_multipliers")
+SLOW += ("test_evaluate", "test_estimate", "test_train", "test_bench")
 
 
 def pytest_collection_modifyitems(items):

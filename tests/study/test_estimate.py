@@ -59,14 +59,16 @@ def test_passes_are_timed_as_many_as_runs_take():
     rollout = pace._made_up_rollout(population, 64)
     _, metrics = jax.jit(population.learn)(state, None, state.moments, rollout)
     assert metrics["passes"].tolist() == [3] and metrics["failed"].tolist() == [0]
+    found = pace._learning_time(TASK, ppo, Member())
+    assert found.compile > 0 and found.run > 0
 
 
 @pytest.mark.parametrize("task", [TASK, "SafetyHopperVelocity-v1"])
-def test_the_parts_of_an_epoch_are_timed(task, monkeypatch):
+def test_a_rollout_is_timed_on_the_device_and_on_the_host(task, monkeypatch):
     monkeypatch.setattr(pace, "SECONDS", 0.0)
     ppo = PPO(steps_per_epoch=2000, hidden=(8, 8), batch=500, passes=2)
-    found = pace.of_population(task, ppo, [Member(0), Member(1)])
-    assert found.compile > 0 and found.member_epoch > 0
+    found = pace._rollout_time(task, ppo, [Member(0), Member(1)])
+    assert found.compile > 0 and found.run > 0
 
 
 def worker_of(plan, out, resume=False):
