@@ -11,11 +11,12 @@ BIN := .venv/bin
 BASE := .venv/installed
 TOOLS := .venv/tools-installed
 NEWEST := .venv-newest/installed
+TYPESCRIPT := 7.0.2
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
-MARKED := tests/tasks/test_kernel.py tests/parity/test_env_step.py tests/test_train.py tests/test_doctor.py
+MARKED := tests/accelerate/test_compiler.py tests/parity/test_env_step.py tests/test_train.py tests/test_doctor.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install browser test newest newest-tests newest-missing demo format clean force
+.PHONY: help install browser test lint newest newest-tests newest-missing demo format clean force
 
 help: ## Show these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
@@ -53,14 +54,19 @@ browser: ## Install Chromium for the report's tests, if it is missing and this m
 		echo "no Chromium here, and it cannot be installed: the tests of the report are skipped"
 
 # The checker would otherwise ask the network whether a newer one exists.
-test: export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
-test: $(TOOLS) browser ## Lint, check the format and the types, run the tests, some with the newest JAX too
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/pyright
+test lint: export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+test: ## Lint, check the format and the types, run the tests, some with the newest JAX too
+	@# Two at a time: an installation, like the check of the types, is one process.
+	@$(MAKE) --no-print-directory -j 2 lint $(if $(NEWEST_PYTHON),$(NEWEST)) browser
 	@# Files in their order, not by their number of tests: those that take longest have few.
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 	@$(MAKE) --no-print-directory newest
+
+lint: $(TOOLS) ## Lint, check the format and the types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+	tools/typescript.sh .venv $(TYPESCRIPT)
 
 newest: ## Run the tests of kernels, parity and training with the newest JAX that pyproject.toml allows
 	@$(MAKE) --no-print-directory $(if $(NEWEST_PYTHON),newest-tests,newest-missing)
@@ -73,7 +79,7 @@ newest-missing:
 
 demo: $(BASE) ## Train the quickstart study, analyse it, write report, figures and pictures to demo/
 	$(BIN)/saddle study run quickstart --out demo/quickstart --resume
-	$(BIN)/saddle play SafetyPointCircle1-v0 --policy demo/quickstart/policies/PointCircle1-fixed-1-s0 --out demo/episode.png
+	$(BIN)/saddle play SafetyPointCircle1-v0 --policy demo/quickstart/policies/PointCircle1-ppo-fixed-1-s0 --out demo/episode.png
 	$(BIN)/saddle figures demo/quickstart --out demo/figures
 	$(BIN)/saddle report demo/quickstart --out demo/report.html
 	$(BIN)/saddle analyze demo/quickstart

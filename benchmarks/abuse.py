@@ -2,11 +2,13 @@
 
     python benchmarks/abuse.py [--only KIND ...] [--keep DIR]
 
-Bad command lines and study files, damaged files, closed and full outputs, full disks, read-only and odd places,
-signals. tests/abuses.py holds the first three as data. Prints a line per kind, and what went wrong below it. Exits with
-1 on any traceback, wrong exit code, more than one line of complaint, lost row or leftover process. Takes some minutes.
+Bad command lines and study files, damaged files, closed and full outputs, full disks, read-only and
+odd places, signals. tests/abuses.py holds the first three as data. Prints a line per kind, and what
+went wrong below it. Exits with 1 on any traceback, wrong exit code, more than one line of
+complaint, lost row or leftover process. Takes some minutes.
 
-Full disks and read-only places are mounts, which take root: without it they are skipped, with a line that says so.
+Full disks and read-only places are mounts, which take root: without it they are skipped, with a
+line that says so.
 """
 
 import argparse
@@ -33,7 +35,7 @@ from abuses import DAMAGES, GOOD, HOWS, LINES, POLICIES, TASK, TOMLS, Damage
 
 SADDLE = (sys.executable, "-m", "saddle")
 PATIENCE = 300.0  # seconds for one command
-SMALL = "--ppo.steps-per-epoch 2000 --ppo.hidden 16 16 --ppo.passes 2"
+SMALL = "--learner.steps-per-epoch 2000 --learner.hidden 16 16 --learner.passes 2"
 EPOCHS = 80
 TRAINING = f"train {TASK} --seeds 2 --steps {EPOCHS * 2000} {SMALL}"
 ROWS = 2 * EPOCHS
@@ -68,7 +70,9 @@ class Bench:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(root / "compiled")}
-        self.toml, self.study, self.twin, self.whole = (root / name for name in ("good.toml", "s", "twin", "whole"))
+        self.toml, self.study, self.twin, self.whole = (
+            root / name for name in ("good.toml", "s", "twin", "whole")
+        )
 
     def prepare(self) -> None:
         """Make what the abuses need."""
@@ -83,13 +87,23 @@ class Bench:
 
     def words(self, study: Path | None = None) -> dict[str, str]:
         """What the names in braces stand for, with a new folder for {tmp}."""
-        places = {"study": study or self.study, "twin": self.twin, "toml": self.toml, "tmp": self.folder()}
+        places = {
+            "study": study or self.study,
+            "twin": self.twin,
+            "toml": self.toml,
+            "tmp": self.folder(),
+        }
         return {name: str(place) for name, place in places.items()}
 
     def start(self, argv: str, **options) -> subprocess.Popen:
         """A process in a session of its own, by which what it leaves behind is found."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        settings = {"cwd": self.root, "env": self.environment, "text": True, "start_new_session": True}
+        settings = {
+            "cwd": self.root,
+            "env": self.environment,
+            "text": True,
+            "start_new_session": True,
+        }
         return subprocess.Popen([*SADDLE, *shlex.split(argv)], **{**pipes, **settings, **options})
 
     def call(self, argv: str, **options) -> Done:
@@ -104,7 +118,9 @@ class Bench:
 
 
 def ended(process: subprocess.Popen) -> Done:
-    """What the process said, once it is over. One that never ends is killed, which its code tells."""
+    """What the process said, once it is over. One that never ends is killed, which its code
+    tells.
+    """
     try:
         out, err = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -133,7 +149,9 @@ def _session(pid: int) -> int | None:
 
 
 def faults(done: Done, code: int, words: str = "", one_line: bool = True) -> list[str]:
-    """What is wrong with an answer that should have this exit code and, on stderr or stdout, these words."""
+    """What is wrong with an answer that should have this exit code and, on stderr or stdout, these
+    words.
+    """
     found = []
     if done.code != code:
         found.append(f"exit code {done.code}, not {code}: {(done.err or done.out)[-300:]!r}")
@@ -141,7 +159,11 @@ def faults(done: Done, code: int, words: str = "", one_line: bool = True) -> lis
         found.append(f"a traceback: {done.err[-300:]!r}")
     if words not in done.err + done.out:
         found.append(f"no {words!r} in {(done.err or done.out)[-300:]!r}")
-    if code == 2 and one_line and (done.err.count("\n") != 1 or not done.err.startswith("saddle: error: ")):
+    if (
+        code == 2
+        and one_line
+        and (done.err.count("\n") != 1 or not done.err.startswith("saddle: error: "))
+    ):
         found.append(f"not one line: {done.err[-300:]!r}")
     if done.left:
         found.append(f"leaves processes {done.left}")
@@ -161,7 +183,10 @@ def rows_lost(study: Path, whole: Path) -> list[str]:
         found.append("runs differ")
     for run in two.runs["run"]:
         file = one.policy_folder(run) / "policy.npz"
-        if not file.exists() or file.read_bytes() != (two.policy_folder(run) / "policy.npz").read_bytes():
+        if (
+            not file.exists()
+            or file.read_bytes() != (two.policy_folder(run) / "policy.npz").read_bytes()
+        ):
             found.append(f"the policy of {run} differs")
     return found
 
@@ -210,7 +235,9 @@ def damaged_files(bench: Bench) -> Iterator[Try]:
         file = next(iter(sorted(study.glob(damage.file))))
         file.write_bytes(HOWS[damage.how](file.read_bytes()))
         done = bench.call(damage.argv.format(**bench.words(study)))
-        return Try(f"{damage.how} {damage.file}, {damage.argv}", faults(done, damage.code, damage.words))
+        return Try(
+            f"{damage.how} {damage.file}, {damage.argv}", faults(done, damage.code, damage.words)
+        )
 
     yield from at_once([lambda damage=damage: one(damage) for damage in (*DAMAGES, *POLICIES)])
 
@@ -227,7 +254,10 @@ def damaged_checkpoints(bench: Bench) -> Iterator[Try]:
     for file in spoilt:
         file.write_bytes(b"\xff" * 1000)
     resumed = bench.call(f"{TRAINING} --out {out} --resume")
-    yield Try("the newest spoilt", [*faults(resumed, 0, "going on from the checkpoint"), *rows_lost(out, bench.whole)])
+    yield Try(
+        "the newest spoilt",
+        [*faults(resumed, 0, "going on from the checkpoint"), *rows_lost(out, bench.whole)],
+    )
     for file in (both / "checkpoints").iterdir():
         file.write_bytes(b"\xff" * 1000)
     refused = bench.call(f"{TRAINING} --out {both} --resume")
@@ -235,7 +265,9 @@ def damaged_checkpoints(bench: Bench) -> Iterator[Try]:
     command = refused.out.partition("to start anew: ")[2].partition(", then")[0]
     subprocess.run(command or "false", shell=True, check=False)
     again = bench.call(f"{TRAINING} --out {both} --resume")
-    yield Try("both spoilt, and what the line says", [*faults(again, 0), *rows_lost(both, bench.whole)])
+    yield Try(
+        "both spoilt, and what the line says", [*faults(again, 0), *rows_lost(both, bench.whole)]
+    )
 
 
 @kind
@@ -261,10 +293,18 @@ def outputs(bench: Bench) -> Iterator[Try]:
         yield Try(line, faults(done, code, words))
     for line in ("plya 2>&-", "plya 2>/dev/full", "tasks >&- 2>&-"):
         yield Try(line, faults(ended(_shell(bench, f"{shell} {line}")), 2, one_line=False))
-    for line in ("tasks --json | true", f"study status {bench.study} | true", "train --help | true"):
+    for line in (
+        "tasks --json | true",
+        f"study status {bench.study} | true",
+        "train --help | true",
+    ):
         done = ended(_shell(bench, f"set -o pipefail; {shell} {line}"))
         quiet = [] if done.err == "" else [f"says {done.err[-300:]!r}"]
-        found = [fault for fault in faults(done, done.code) if done.code not in (0, 141) or "exit" not in fault]
+        found = [
+            fault
+            for fault in faults(done, done.code)
+            if done.code not in (0, 141) or "exit" not in fault
+        ]
         yield Try(line, [*found, *quiet])
     plain = {**bench.environment, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     for line in ("train --help", "tasks", f"analyze {bench.study}"):
@@ -285,7 +325,7 @@ WRITERS = (
     "study export {study} --csv {place}/o",
     "figures {study} --out {place}/o",
     "report {study} --out {place}/o.html",
-    "export {study} --run PointCircle1-fixed-1-s0 --out {place}/o",
+    "export {study} --run PointCircle1-ppo-fixed-1-s0 --out {place}/o",
     f"play {TASK} --steps 5 --out {{place}}/o.png",
     f"play {TASK} --steps 5 --out {{place}}/o.gif",
     f"import omnisafe {Path(__file__).parent.parent}/tests/data/omnisafe_logs --out {{place}}/o",
@@ -305,7 +345,10 @@ def read_only_places(bench: Bench) -> Iterator[Try]:
     with mounted(place, "mount", "--bind", str(place), str(place)):
         remount(place, "remount,bind,ro")
         for argv in ("study status {study}", "analyze {study}", "evaluate {study} --episodes 1"):
-            yield Try(f"a study to read only: {argv}", faults(bench.call(argv.format(study=place / "s")), 0))
+            yield Try(
+                f"a study to read only: {argv}",
+                faults(bench.call(argv.format(study=place / "s")), 0),
+            )
         resumed = bench.call(f"study run {bench.toml} --out {place}/s --resume")
         yield Try("a study to read only: resume", faults(resumed, 2, str(place)))
 
@@ -360,12 +403,23 @@ def odd_places(bench: Bench) -> Iterator[Try]:
             f"study run {bench.toml} --out",
             f"study merge {bench.study} {bench.twin} --out",
         ):
-            yield Try(f"{argv} {out.name[:20]}", faults(bench.call(f"{argv} {shlex.quote(str(out))}"), 2))
+            yield Try(
+                f"{argv} {out.name[:20]}", faults(bench.call(f"{argv} {shlex.quote(str(out))}"), 2)
+            )
     for out in (full, file / "r.html", long):
-        yield Try(f"report --out {out.name[:20]}", faults(bench.call(f"report {bench.study} --out {out}"), 2))
+        yield Try(
+            f"report --out {out.name[:20]}",
+            faults(bench.call(f"report {bench.study} --out {out}"), 2),
+        )
     for out in (file, file / "f", loop, long):
-        yield Try(f"figures --out {out.name[:20]}", faults(bench.call(f"figures {bench.study} --out {out}"), 2))
-        yield Try(f"export --csv {out.name[:20]}", faults(bench.call(f"study export {bench.study} --csv {out}"), 2))
+        yield Try(
+            f"figures --out {out.name[:20]}",
+            faults(bench.call(f"figures {bench.study} --out {out}"), 2),
+        )
+        yield Try(
+            f"export --csv {out.name[:20]}",
+            faults(bench.call(f"study export {bench.study} --csv {out}"), 2),
+        )
     for path in (file, file / "o", loop, long, full):
         yield Try(f"analyze {path.name[:20]}", faults(bench.call(f"analyze {path}"), 2))
     if (full / "mine").read_text() != "mine" or file.read_text() != "hello":
@@ -378,7 +432,9 @@ def odd_places(bench: Bench) -> Iterator[Try]:
     done = bench.call(f"study run {bench.toml} --out {shlex.quote(str(odd))}")
     yield Try("blanks, signs and letters", [*faults(done, 0), *rows_lost(odd, bench.study)])
     gone = bench.folder()
-    done = ended(_shell(bench, f"cd {gone} && rmdir {gone} && {' '.join(SADDLE)} {TRAINING} --out o"))
+    done = ended(
+        _shell(bench, f"cd {gone} && rmdir {gone} && {' '.join(SADDLE)} {TRAINING} --out o")
+    )
     yield Try("a folder that is gone", faults(done, 2))
 
 
@@ -442,7 +498,9 @@ def attempt(name: str, bench: Bench) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", nargs="+", choices=KINDS, default=list(KINDS), help="these kinds")
     parser.add_argument("--keep", type=Path, help="folder to play in, which is kept")
     options = parser.parse_args()

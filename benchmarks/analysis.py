@@ -2,8 +2,9 @@
 
     python benchmarks/analysis.py [--dir DIR] [--epochs 1750]
 
-Writes 8 tasks x (25 lambdas + 3 rules x 2 limits) x 10 seeds = 2480 runs as Parquet files of the store's columns,
-one per task, then runs each part in its own process and prints wall seconds, CPU seconds and peak memory.
+Writes 8 tasks x (25 lambdas + 3 rules x 2 limits) x 10 seeds = 2480 runs as Parquet files of the
+store's columns, one per task, then runs each part in its own process and prints wall seconds, CPU
+seconds and peak memory.
 """
 
 import argparse
@@ -29,7 +30,9 @@ def generate(out: Path, epochs: int) -> None:
     names = table()["task"].unique(maintain_order=True)
     runs = []
     for i, task in enumerate(names):
-        truth = dataclasses.replace(TRUTHS[i % len(TRUTHS)], task=task, limits=comparison_limits(task))
+        truth = dataclasses.replace(
+            TRUTHS[i % len(TRUTHS)], task=task, limits=comparison_limits(task)
+        )
         rows, metrics = simulate([truth], np.random.default_rng(i), epochs=epochs)
         named = (task + "-" + pl.col("run")).alias("run")
         runs.append(rows.with_columns(named))
@@ -43,7 +46,10 @@ def measure(part: str, out: Path) -> dict[str, float]:
     from saddle.report.curves import training_curves
     from saddle.report.write import write_all
 
-    runs, metrics = pl.read_parquet(out / "runs.parquet"), pl.scan_parquet(out / "metrics-*.parquet")
+    runs, metrics = (
+        pl.read_parquet(out / "runs.parquet"),
+        pl.scan_parquet(out / "metrics-*.parquet"),
+    )
     findings = analyze(runs, metrics)
     files = 0
     if part == "figures":
@@ -59,8 +65,12 @@ def measure(part: str, out: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dir", type=Path, help="folder for the generated study (default: a temporary one)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--dir", type=Path, help="folder for the generated study (default: a temporary one)"
+    )
     parser.add_argument("--epochs", type=int, default=1750)
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     args = parser.parse_args()

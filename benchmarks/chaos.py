@@ -2,9 +2,10 @@
 
     python benchmarks/chaos.py [--kills 10] [--epochs 60] [--study FILE|PRESET] [--seed 0]
 
-A real study (by default Circle1 with small nets: 12 runs) is started with `saddle study run --resume`, killed with
-SIGKILL at a random moment after it has saved something new, and so on; then it is let through. Its metrics, runs and
-policies must equal those of an uninterrupted study bit by bit. Exits with 1 when they do not.
+A real study (by default Circle1 with small nets: 12 runs) is started with `saddle study run
+--resume`, killed with SIGKILL at a random moment after it has saved something new, and so on; then
+it is let through. Its metrics, runs and policies must equal those of an uninterrupted study bit by
+bit. Exits with 1 when they do not.
 """
 
 import argparse
@@ -26,7 +27,7 @@ tasks = ["SafetyPointCircle1-v0"]
 seeds = 2
 steps = {steps}
 members = 6
-[ppo]
+[learner]
 layout = "wide"
 hidden = [32, 32]
 steps_per_epoch = 2000
@@ -47,15 +48,32 @@ rules = [{{ rule = "ga" }}, {{ rule = "pid" }}]
 
 
 def command(study: str, out: Path) -> list[str]:
-    return [sys.executable, "-m", "saddle", "study", "run", study, "--out", str(out), "--resume", "--json"]
+    return [
+        sys.executable,
+        "-m",
+        "saddle",
+        "study",
+        "run",
+        study,
+        "--out",
+        str(out),
+        "--resume",
+        "--json",
+    ]
 
 
 def saves(out: Path) -> int:
     """Grows with everything that the study saves."""
-    return sum(file.stat().st_mtime_ns for file in (out / "units").glob("*.json")) if out.exists() else 0
+    return (
+        sum(file.stat().st_mtime_ns for file in (out / "units").glob("*.json"))
+        if out.exists()
+        else 0
+    )
 
 
-def kill_once(study: str, out: Path, dice: random.Random, longest: float, environment: dict[str, str]) -> bool:
+def kill_once(
+    study: str, out: Path, dice: random.Random, longest: float, environment: dict[str, str]
+) -> bool:
     """Start, wait for a save, wait a random while, kill. False when it finished before that."""
     before = saves(out)
     with Path(os.devnull).open("wb") as nowhere:
@@ -83,11 +101,17 @@ def differences(whole: Study, killed: Study) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--epochs", type=int, default=60, help="of each run, unless --study is given")
+    parser.add_argument(
+        "--epochs", type=int, default=60, help="of each run, unless --study is given"
+    )
     parser.add_argument("--study", help="a study file or preset instead")
-    parser.add_argument("--longest", type=float, default=3.0, help="seconds from a save to the kill, at most")
+    parser.add_argument(
+        "--longest", type=float, default=3.0, help="seconds from a save to the kill, at most"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     dice = random.Random(options.seed)
@@ -98,18 +122,31 @@ def main() -> int:
         study = options.study or str(file)
         environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled")}
         began = time.perf_counter()
-        done = subprocess.run(command(study, folder / "whole"), env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            command(study, folder / "whole"), env=environment, capture_output=True, text=True
+        )
         if done.returncode != 0:
             print(done.stdout[-2000:], done.stderr, file=sys.stderr)
             return 1
         through = time.perf_counter() - began
         kills = sum(
-            kill_once(study, folder / "killed", dice, options.longest, environment) for _ in range(options.kills)
+            kill_once(study, folder / "killed", dice, options.longest, environment)
+            for _ in range(options.kills)
         )
-        subprocess.run(command(study, folder / "killed"), env=environment, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            command(study, folder / "killed"),
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         whole, killed = saddle.open_study(folder / "whole"), saddle.open_study(folder / "killed")
         found = differences(whole, killed)
-        facts = {"runs": whole.runs.height, "rows": whole.metrics.height, "kills": kills, "seconds_through": through}
+        facts = {
+            "runs": whole.runs.height,
+            "rows": whole.metrics.height,
+            "kills": kills,
+            "seconds_through": through,
+        }
         print(json.dumps({**facts, "differences": found}, indent=2))
     return 1 if found or kills < options.kills else 0
 

@@ -1,12 +1,14 @@
-"""How often the analysis's intervals hold the truth, over simulated studies with a known frontier and lambda*.
+"""How often the analysis's intervals hold the truth, over simulated studies with a known frontier
+and lambda*.
 
     python benchmarks/coverage.py [--studies 200] [--seeds 10]
 
-Each simulated study has a sweep of 25 lambdas on three made-up tasks (a bend, steps, a line) and is analysed by
-`saddle.analysis.analyze` with its defaults. Printed per task: the share of studies whose 95 % interval holds the true
-value, for lambda* at each limit, the frontier's return at the same costs, the return expected at lambda*, and the
-share of the cost profile's band that holds the true cost. Exits with 1 when the mean over limits of lambda* or of the
-frontier falls outside 90 to 99 %.
+Each simulated study has a sweep of 25 lambdas on three made-up tasks (a bend, steps, a line) and is
+analysed by `saddle.analysis.analyze` with its defaults. Printed per task: the share of studies
+whose 95 % interval holds the true value, for lambda* at each limit, the frontier's return at the
+same costs, the return expected at lambda*, and the share of the cost profile's band that holds the
+true cost. Exits with 1 when the mean over limits of lambda* or of the frontier falls outside 90 to
+99 %.
 """
 
 import argparse
@@ -29,7 +31,9 @@ def holds(found: Estimate, truth: float) -> bool:
 
 
 def holds_star(found: LimitFinding, truth: float) -> bool:
-    """The same for lambda*, of which a limit outside the profile may leave only a bound, or say 'beyond the sweep'."""
+    """The same for lambda*, of which a limit outside the profile may leave only a bound, or say
+    'beyond the sweep'.
+    """
     bound = {
         "reached": True,
         "always below": found.lambda_.hi is not None,
@@ -42,7 +46,9 @@ def check(truth: Truth, found: TaskFindings, tally: dict[str, list[bool]]) -> No
     assert found.frontier and found.profile
     for limit in found.limits:
         best = float(truth.gain(np.array(limit.limit)))
-        tally[f"lambda* at {limit.limit:g}"].append(holds_star(limit, truth.lambda_star(limit.limit)))
+        tally[f"lambda* at {limit.limit:g}"].append(
+            holds_star(limit, truth.lambda_star(limit.limit))
+        )
         tally[f"return at lambda* of {limit.limit:g}"].append(holds(limit.return_, best))
         lo, hi = (
             float(np.interp(limit.limit, found.frontier.grid, np.array(end, float)))
@@ -55,10 +61,14 @@ def check(truth: Truth, found: TaskFindings, tally: dict[str, list[bool]]) -> No
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--studies", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--shared", type=float, default=0.5, help="share of variance that a seed's lambdas share")
+    parser.add_argument(
+        "--shared", type=float, default=0.5, help="share of variance that a seed's lambdas share"
+    )
     args = parser.parse_args()
     tallies: dict[str, dict[str, list[bool]]] = {truth.task: defaultdict(list) for truth in TRUTHS}
     for number in range(args.studies):
@@ -67,7 +77,10 @@ def main() -> int:
             runs, metrics = simulate([truth], rng, args.seeds, shared=args.shared, compare=False)
             (found,) = analyze(runs, metrics, Options(limits=truth.limits, seed=number)).tasks
             check(truth, found, tallies[truth.task])
-    shares = {task: {name: float(np.mean(hits)) for name, hits in tally.items()} for task, tally in tallies.items()}
+    shares = {
+        task: {name: float(np.mean(hits)) for name, hits in tally.items()}
+        for task, tally in tallies.items()
+    }
     pooled = {
         task: {
             kind: float(np.mean([share for name, share in tally.items() if name.startswith(kind)]))
@@ -77,7 +90,11 @@ def main() -> int:
     }
     print(json.dumps(vars(args) | {"coverage": shares}, indent=2))
     print(json.dumps({"mean over limits": pooled}, indent=2))
-    return 0 if all(LOW <= share <= HIGH for tally in pooled.values() for share in tally.values()) else 1
+    return (
+        0
+        if all(LOW <= share <= HIGH for tally in pooled.values() for share in tally.values())
+        else 1
+    )
 
 
 if __name__ == "__main__":

@@ -1,15 +1,20 @@
-"""How near a frontier comes to the true one: means that fall with lambda beside LOWESS and beside the means alone.
+"""How near a frontier comes to the true one: means that fall with lambda beside LOWESS and beside
+the means alone.
 
     python benchmarks/frontier.py [--studies 100]
 
-Each simulated study is a sweep of a made-up task whose frontier is known: one with a cliff, as Circle1 has, and three
-smooth ones. It has the quickstart's 7 lambdas or the published 25, and 3, 5 or 10 seeds. Printed as a Markdown table,
-in per cent of the frontier's span of return, at three or four costs a task: the bias that is farthest from 0 and the
-root mean square error, and the share of studies whose 95 % band holds the true return.
+Each simulated study is a sweep of a made-up task whose frontier is known: one with a cliff, as
+Circle1 has, and three smooth ones. It has the quickstart's 7 lambdas or the published 25, and 3, 5
+or 10 seeds. Printed as a Markdown table, in per cent of the frontier's span of return, at three or
+four costs a task: the bias that is farthest from 0 and the root mean square error, and the share of
+studies whose 95 % band holds the true return.
 
-- falling: what `saddle analyze` draws. The nearest means over seeds that do not rise with lambda, joined by lines.
-- smoothed: LOWESS of return and of cost over log lambda, corrected once, then the nearest profile that falls.
-- means: the undominated ones of all means over seeds, joined by lines. The best of many noisy means is too good.
+- falling: what `saddle analyze` draws. The nearest means over seeds that do not rise with lambda,
+  joined by lines.
+- smoothed: LOWESS of return and of cost over log lambda, corrected once, then the nearest profile
+  that falls.
+- means: the undominated ones of all means over seeds, joined by lines. The best of many noisy means
+  is too good.
 """
 
 import argparse
@@ -67,7 +72,9 @@ def simulated(truth: Truth, lambdas: np.ndarray, seeds: int, number: int) -> pro
 
 
 def errors(truth: Truth, fits: prof.Fits) -> np.ndarray:
-    """Error of the return in units of its span, and whether its band holds the truth: [2, limits]."""
+    """Error of the return in units of its span, and whether its band holds the truth: [2,
+    limits].
+    """
     limits = np.array(truth.limits)
     true = truth.gain(limits)
     span = np.ptp(truth.returns(LAMBDAS))
@@ -94,7 +101,9 @@ def row(truths: tuple[Truth, ...], lambdas: np.ndarray, seeds: int, studies: int
     for truth in truths:
         sweeps = [simulated(truth, lambdas, seeds, number) for number in range(studies)]
         for name, estimator in ESTIMATORS.items():
-            found[name].append(np.stack([errors(truth, estimator(sweep, options)) for sweep in sweeps]))
+            found[name].append(
+                np.stack([errors(truth, estimator(sweep, options)) for sweep in sweeps])
+            )
     cells = []
     for name in ESTIMATORS:
         bias, rmse, held = summary(found[name])
@@ -103,7 +112,9 @@ def row(truths: tuple[Truth, ...], lambdas: np.ndarray, seeds: int, studies: int
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--studies", type=int, default=100)
     studies = parser.parse_args().studies
     names = " | ".join(f"{name}: bias | RMSE | held" for name in ESTIMATORS)
@@ -112,7 +123,10 @@ def main() -> int:
     kinds = {"cliff": (CLIFF,), "smooth": TRUTHS}
     grids = (np.array(QUICKSTART.stages[0].lambdas), LAMBDAS)
     for (kind, truths), lambdas, seeds in itertools.product(kinds.items(), grids, SEEDS):
-        print(f"| {kind} | {len(lambdas)} | {seeds} | {row(truths, lambdas, seeds, studies)} |", flush=True)
+        print(
+            f"| {kind} | {len(lambdas)} | {seeds} | {row(truths, lambdas, seeds, studies)} |",
+            flush=True,
+        )
     return 0
 
 

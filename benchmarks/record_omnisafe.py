@@ -1,11 +1,12 @@
 """Record what OmniSafe 0.5.0 and PyTorch compute, as data for tests/learners/test_peer.py.
 
-Run once, in an environment of its own, with OmniSafe's wheel unpacked (it does not install on current Python):
+Run once, in an environment of its own, with OmniSafe's wheel unpacked (it does not install on
+current Python):
     pip install torch gymnasium
     pip download --no-deps omnisafe==0.5.0 && unzip omnisafe-0.5.0-*.whl -d peer
     python benchmarks/record_omnisafe.py peer tests/data/omnisafe/arithmetic.json
-Its multipliers, normaliser and advantage buffer are called as they are. The minibatch is PyTorch's autograd and Adam on
-the losses that PAPER and peer describe: its arithmetic is independent of ours.
+Its multipliers, normaliser and advantage buffer are called as they are. The minibatch is PyTorch's
+autograd and Adam on the losses that PAPER and peer describe: its arithmetic is independent of ours.
 """
 
 import importlib
@@ -19,7 +20,9 @@ import torch  # type: ignore[import-not-found]
 
 
 def peer(folder):
-    """OmniSafe's modules without its package imports, which need an environment that is hard to come by."""
+    """OmniSafe's modules without its package imports, which need an environment that is hard to
+    come by.
+    """
     for name in ("omnisafe", "omnisafe.common", "omnisafe.common.buffer", "omnisafe.utils"):
         package = types.ModuleType(name)
         package.__path__ = [f"{folder}/{name.replace('.', '/')}"]
@@ -79,8 +82,14 @@ def gae(module, rng):
             step += 1
         buffer.finish_path(torch.tensor([float(last_r)]), torch.tensor([float(last_c)]))
     got = buffer.get()
-    result = {key: got[key].tolist() for key in ("adv_r", "adv_c", "target_value_r", "target_value_c")}
-    return {key: value.tolist() for key, value in data.items()} | {"last": last.tolist(), "lengths": lengths} | result
+    result = {
+        key: got[key].tolist() for key in ("adv_r", "adv_c", "target_value_r", "target_value_c")
+    }
+    return (
+        {key: value.tolist() for key, value in data.items()}
+        | {"last": last.tolist(), "lengths": lengths}
+        | result
+    )
 
 
 def minibatch(rng):
@@ -90,12 +99,20 @@ def minibatch(rng):
     draw = lambda *shape: torch.tensor(rng.normal(size=shape) * 0.5)
     actor = [draw(*shape).requires_grad_() for a, b in sizes for shape in ((a, b), (b,))]
     log_std = torch.tensor([-0.3, 0.2]).requires_grad_()
-    critics = [[draw(*s).requires_grad_() for a, b in [*sizes[:2], (6, 1)] for s in ((a, b), (b,))] for _ in range(2)]
+    critics = [
+        [draw(*s).requires_grad_() for a, b in [*sizes[:2], (6, 1)] for s in ((a, b), (b,))]
+        for _ in range(2)
+    ]
     names = ("obs", "action", "advantage", "target", "log_prob")
-    data = dict(zip(names, (draw(n, 4), draw(n, 2), draw(n, 2), draw(n, 2), draw(n) - 2), strict=True))
+    data = dict(
+        zip(names, (draw(n, 4), draw(n, 2), draw(n, 2), draw(n, 2), draw(n) - 2), strict=True)
+    )
     start = {"actor": actor, "log_std": log_std, "critics": critics}
     record = {"data": _lists(data), "start": _lists(start), "lambda": lam, "steps": []}
-    adams = [torch.optim.Adam([*actor, log_std], lr=3e-4), *(torch.optim.Adam(c, lr=3e-4) for c in critics)]
+    adams = [
+        torch.optim.Adam([*actor, log_std], lr=3e-4),
+        *(torch.optim.Adam(c, lr=3e-4) for c in critics),
+    ]
     beta = None
     for _ in range(2):
         for i, critic in enumerate(critics):
@@ -104,7 +121,9 @@ def minibatch(rng):
             _descend(adams[1 + i], loss, critic)
         policy = torch.distributions.Normal(_mlp(actor, data["obs"]), log_std.exp())
         ratio = (policy.log_prob(data["action"]).sum(-1) - data["log_prob"]).exp()
-        norms = [_norm((ratio * data["advantage"][:, i]).mean(), [*actor, log_std]) for i in range(2)]
+        norms = [
+            _norm((ratio * data["advantage"][:, i]).mean(), [*actor, log_std]) for i in range(2)
+        ]
         now = norms[0] / (norms[1] + 1e-8)
         beta = now if beta is None else 0.9 * beta + 0.1 * now
         adv = (data["advantage"][:, 0] - lam * beta * data["advantage"][:, 1]) / (1 + lam)
@@ -140,9 +159,31 @@ def _lists(tree):
 
 def main(folder, out):
     module, rng = peer(folder), np.random.default_rng(0)
-    costs = [60.0, 55.5, 80.25, 40.0, 30.0, 24.0, 10.0, 0.0, 0.0, 5.0, 12.0, 26.0, 50.0, 90.0, 25.0, 3.0, 0.0, 0.0]
+    costs = [
+        60.0,
+        55.5,
+        80.25,
+        40.0,
+        30.0,
+        24.0,
+        10.0,
+        0.0,
+        0.0,
+        5.0,
+        12.0,
+        26.0,
+        50.0,
+        90.0,
+        25.0,
+        3.0,
+        0.0,
+        0.0,
+    ]
     batches = [rng.normal(3.0, 2.0, size=(4, 3)).round(3).tolist() for _ in range(6)]
-    study, strong = {"pid_kp": 1e-4, "pid_ki": 1e-4, "pid_kd": 0.0}, {"pid_kp": 0.1, "pid_ki": 0.01, "pid_kd": 0.5}
+    study, strong = (
+        {"pid_kp": 1e-4, "pid_ki": 1e-4, "pid_kd": 0.0},
+        {"pid_kp": 0.1, "pid_ki": 0.01, "pid_kd": 0.5},
+    )
     record = {
         "costs": costs,
         "ascent": ascent(module, costs),

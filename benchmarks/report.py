@@ -2,8 +2,8 @@
 
     python benchmarks/report.py [--runs 2480] [--epochs 1750] [--study DIR]
 
-Generates the study (8 tasks) or reads the one in DIR, builds the page, and exits with 1 when it takes more than 30 s of
-two cores or more than 8 MB.
+Generates the study (8 tasks) or reads the one in DIR, builds the page, and exits with 1 when it
+takes more than 30 s of two cores or more than 8 MB.
 """
 
 import argparse
@@ -24,7 +24,9 @@ SECONDS, MEGABYTES = 30.0, 8.0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=2480)
     parser.add_argument("--epochs", type=int, default=1750)
     parser.add_argument("--study", type=Path, help="a study that is there already")
@@ -39,7 +41,13 @@ def main() -> int:
         took, cpu = time.perf_counter() - began, time.process_time() - busy
     limits = sum(len(task["limits"]) for task in data["tasks"])
     size = len(page) / 1e6
-    facts = {"runs": data["counts"]["total"], "limits": limits, "seconds": took, "cpu_seconds": cpu, "megabytes": size}
+    facts = {
+        "runs": data["counts"]["total"],
+        "limits": limits,
+        "seconds": took,
+        "cpu_seconds": cpu,
+        "megabytes": size,
+    }
     print(json.dumps(facts, indent=2))
     good = took <= SECONDS and size <= MEGABYTES
     print("targets met" if good else "a target is missed")

@@ -3,9 +3,9 @@
     python benchmarks/same_results.py record FILE     # with the one version
     python benchmarks/same_results.py compare FILE    # with the other
 
-Small seeded trainings on a CPU: a point task and a velocity task, both layouts, all rules, and a study with lambda*.
-Only the stores' Parquet files are read, so the versions may differ in anything else. A version that changes a result
-on purpose says so in its commit, and records anew.
+Small seeded trainings on a CPU: a point task and a velocity task, both layouts, all rules, and a
+study with lambda*. Only the stores' Parquet files are read, so the versions may differ in anything
+else. A version that changes a result on purpose says so in its commit, and records anew.
 """
 
 import argparse
@@ -18,12 +18,30 @@ from pathlib import Path
 
 import polars as pl
 
-SIZES = ("--ppo.steps-per-epoch", "2000", "--ppo.hidden", "16", "16", "--ppo.passes", "3", "--ppo.batch", "500")
+SIZES = (
+    "--learner.steps-per-epoch",
+    "2000",
+    "--learner.hidden",
+    "16",
+    "16",
+    "--learner.passes",
+    "3",
+    "--learner.batch",
+    "500",
+)
 RULES = {
     "fixed": ("--multiplier:fixed", "--multiplier.init", "0.7"),
     "ga": ("--multiplier:ga", "--limit", "10"),
     "plain-ga": ("--multiplier:ga", "--multiplier.optimizer", "plain", "--limit", "10"),
-    "pid": ("--multiplier:pid", "--multiplier.kp", "0.01", "--multiplier.kd", "0.01", "--limit", "10"),
+    "pid": (
+        "--multiplier:pid",
+        "--multiplier.kp",
+        "0.01",
+        "--multiplier.kd",
+        "0.01",
+        "--limit",
+        "10",
+    ),
 }
 TASKS = ("SafetyPointGoal1-v0", "SafetyHopperVelocity-v1")
 LAYOUTS = ("study", "wide")
@@ -32,7 +50,7 @@ tasks = ["SafetyPointCircle1-v0"]
 seeds = 2
 steps = 8000
 
-[ppo]
+[learner]
 steps_per_epoch = 2000
 hidden = [16, 16]
 passes = 3
@@ -52,9 +70,13 @@ rules = [{ rule = "ga" }, { rule = "pid" }]
 
 def saddle(*words: str) -> None:
     """Run a command; its output is shown only if it fails."""
-    done = subprocess.run([sys.executable, "-m", "saddle", *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "saddle", *words], capture_output=True, text=True, check=False
+    )
     if done.returncode:
-        sys.exit(f"saddle {' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        sys.exit(
+            f"saddle {' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
 
 
 def trainings(folder: Path) -> dict[str, Path]:
@@ -66,7 +88,16 @@ def trainings(folder: Path) -> dict[str, Path]:
                 name = f"{task}-{layout}-{rule}"
                 print(name, flush=True)
                 stores[name] = folder / name
-                options = ("--seeds", "2", "--steps", "6000", "--ppo.layout", layout, "--out", str(stores[name]))
+                options = (
+                    "--seeds",
+                    "2",
+                    "--steps",
+                    "6000",
+                    "--learner.layout",
+                    layout,
+                    "--out",
+                    str(stores[name]),
+                )
                 saddle("train", task, *words, *options, *SIZES)
     print("study", flush=True)
     file = folder / "study.toml"
@@ -77,7 +108,9 @@ def trainings(folder: Path) -> dict[str, Path]:
 
 
 def digest(store: Path) -> dict[str, str]:
-    """A number for each metric of all runs and epochs. Names of runs do not count, their order by settings does."""
+    """A number for each metric of all runs and epochs. Names of runs do not count, their order by
+    settings does.
+    """
     runs = pl.read_parquet(store / "runs" / "*.parquet", missing_columns="insert")
     metrics = pl.read_parquet(store / "metrics" / "*" / "*.parquet", missing_columns="insert")
     keys = ["stage", "rule", "limit", "lambda", "seed"]
@@ -92,7 +125,9 @@ def digest(store: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["record", "compare"])
     parser.add_argument("file", type=Path)
     options = parser.parse_args()

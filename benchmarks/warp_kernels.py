@@ -3,8 +3,8 @@
     pip install warp-lang==1.18.0
     python benchmarks/warp_kernels.py [TASK ...]
 
-Launches of no threads are left out, as a GPU never sees them. The solver's loop counts as often as the slowest of 64
-worlds under random actions needs it.
+Launches of no threads are left out, as a GPU never sees them. The solver's loop counts as often as
+the slowest of 64 worlds under random actions needs it.
 """
 
 import math

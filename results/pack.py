@@ -1,7 +1,8 @@
 """`python results/pack.py STUDY OUT`: a finished study, small enough to ship.
 
-One metrics file per unit instead of one per chunk, and neither checkpoints, claims nor policies. What is left is a
-study that `saddle analyze`, `figures`, `report` and `compare-paper` read like any other.
+One metrics file per unit instead of one per chunk, and neither checkpoints, claims nor policies.
+What is left is a study that `saddle analyze`, `figures`, `report` and `compare-paper` read like any
+other.
 """
 
 import sys

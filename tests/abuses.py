@@ -1,8 +1,10 @@
-"""What a person can get wrong, as data: each abuse, the exit code, and words that the one line must have.
+"""What a person can get wrong, as data: each abuse, the exit code, and words that the one line must
+have.
 
-`benchmarks/abuse.py` tries all of it with real processes; tests/test_abuse.py and tests/study/test_damage.py try, in
-their own process, what needs no disk, signal or training of its own. In command lines {study} stands for a finished
-study of the file GOOD, {twin} for another, {toml} for that file and {tmp} for an empty folder.
+`benchmarks/abuse.py` tries all of it with real processes; tests/test_abuse.py and
+tests/study/test_damage.py try, in their own process, what needs no disk, signal or training of its
+own. In command lines {study} stands for a finished study of the file GOOD, {twin} for another,
+{toml} for that file and {tmp} for an empty folder.
 """
 
 from typing import NamedTuple
@@ -49,12 +51,15 @@ LINES = (
     Line("--version tasks", "saddle has no option --version"),
     Line(f"{TRAIN} --lr 3", "saddle train has no option --lr; did you mean --multiplier.lr?"),
     Line(f"{TRAIN} --ste 3", "did you mean --steps?"),
-    Line(f"{TRAIN} --ppo.hiden 3", "did you mean --ppo.hidden?"),
-    Line(f"{TRAIN} --lr-decay", "did you mean --ppo.no-lr-decay?"),
+    Line(f"{TRAIN} --learner.hiden 3", "did you mean --learner.hidden?"),
+    Line(f"{TRAIN} --lr-decay", "did you mean --learner.no-lr-decay?"),
     Line("evaluate {study} --episode 3", "did you mean --episodes?"),
     Line("report {study} --output x", "saddle report has no option --output"),
     Line("analyze {study} -v", "saddle analyze has no option -v"),
-    Line(f"{TRAIN} --multiplier:fixed --multiplier.lr 3", "--multiplier:fixed has no option --multiplier.lr"),
+    Line(
+        f"{TRAIN} --multiplier:fixed --multiplier.lr 3",
+        "--multiplier:fixed has no option --multiplier.lr",
+    ),
     Line(f"{TRAIN} --multiplier:pidd", "did you mean multiplier:pid?"),
     Line(f"{TRAIN} --multiplier:fixed --multiplier:ga", "does not take 'multiplier:ga'"),
     # Values
@@ -63,8 +68,11 @@ LINES = (
     Line(f"{TRAIN} --seeds", "--seeds needs a value"),
     Line(f"{TRAIN} --steps many", "--steps cannot be 'many'"),
     Line(f"{TRAIN} --limit low", "--limit cannot be 'low'"),
-    Line(f"{TRAIN} --ppo.hidden 1 a", "--ppo.hidden cannot be '1 a'"),
-    Line(f"{TRAIN} --ppo.layout round", "--ppo.layout cannot be 'round'; choose one of 'study', 'wide'"),
+    Line(f"{TRAIN} --learner.hidden 1 a", "--learner.hidden cannot be '1 a'"),
+    Line(
+        f"{TRAIN} --learner.layout round",
+        "--learner.layout cannot be 'round'; choose one of 'study', 'wide'",
+    ),
     Line("parity --precision float16", "--precision cannot be 'float16'"),
     Line("bench study --precision fp8", "--precision cannot be 'fp8'"),
     Line("report {study} --limit abc", "--limit cannot be 'abc'"),
@@ -80,11 +88,14 @@ LINES = (
     Line(f"{TRAIN} --limit -1", "limits must be 0 or more"),
     Line(f"{TRAIN} --limit 10 20", "constraint"),
     Line(f"{TRAIN} --limit-time soon", "'soon' is not a duration"),
-    Line(f"{TRAIN} --ppo.hidden 0", "width 1 or more"),
-    Line(f"{TRAIN} --ppo.hidden 100000 100000", "takes about 724 GB"),
-    Line(f"{TRAIN} --ppo.steps-per-epoch 1000000000000 --steps 1e13", "lower ppo's hidden, steps_per_epoch"),
-    Line(f"{TRAIN} --ppo.gamma 2", "gamma is 2.0; it must lie in [0, 1]"),
-    Line(f"{TRAIN} --ppo.batch 0", "batch is 0; it must be 1 or more"),
+    Line(f"{TRAIN} --learner.hidden 0", "width 1 or more"),
+    Line(f"{TRAIN} --learner.hidden 100000 100000", "takes about 724 GB"),
+    Line(
+        f"{TRAIN} --learner.steps-per-epoch 1000000000000 --steps 1e13",
+        "lower the learner's hidden",
+    ),
+    Line(f"{TRAIN} --learner.gamma 2", "gamma is 2.0; it must lie in [0, 1]"),
+    Line(f"{TRAIN} --learner.batch 0", "batch is 0; it must be 1 or more"),
     Line(f"{TRAIN} --multiplier:pid --multiplier.delay 50", "between 1 and 32"),
     Line(f"{TRAIN} --multiplier:fixed --multiplier.init -1", "init is -1.0"),
     Line("train SafetyPointCircle2-v0 --out {tmp}/o", "did you mean"),
@@ -125,7 +136,7 @@ GOOD = f"""
 tasks = ["{TASK}"]
 seeds = 2
 steps = 6000
-[ppo]
+[learner]
 steps_per_epoch = 2000
 hidden = [16, 16]
 passes = 2
@@ -147,14 +158,22 @@ TOMLS = (
     Toml("no TOML", "tasks = [", "is not valid TOML"),
     Toml("empty", "", "has no runs"),
     Toml("unknown key", _with("seeds", "sedes"), "did you mean 'seeds'?"),
-    Toml("key of a table", _with("seeds", "passes = 3\nseeds"), "it belongs into [ppo]"),
+    Toml("key of a table", _with("seeds", "passes = 3\nseeds"), "it belongs into [learner]"),
     Toml("unknown task", _with(TASK, "SafetyPointCircle2-v0"), "did you mean"),
     Toml("task twice", _with(f'"{TASK}"', f'"{TASK}", "{TASK}"'), "is there twice"),
     Toml("seed twice", _with("seeds = 2", "seeds = [1, 1]"), "seed 1 is there twice"),
-    Toml("large seed", _with("seeds = 2", "seeds = [3000000000]"), "seed 3000000000 must lie in [0, 2**31)"),
+    Toml(
+        "large seed",
+        _with("seeds = 2", "seeds = [3000000000]"),
+        "seed 3000000000 must lie in [0, 2**31)",
+    ),
     Toml("negative seed", _with("seeds = 2", "seeds = [-1]"), "seed -1 must lie in [0, 2**31)"),
     Toml("seeds as text", _with("seeds = 2", 'seeds = "two"'), "seeds must be a list"),
-    Toml("seeds as a truth", _with("seeds = 2", "seeds = true"), "seeds is True, but must be a whole number"),
+    Toml(
+        "seeds as a truth",
+        _with("seeds = 2", "seeds = true"),
+        "seeds is True, but must be a whole number",
+    ),
     Toml("no seeds", _with("seeds = 2", "seeds = 0"), "has no runs"),
     Toml("many seeds", _with("seeds = 2", f"seeds = {HUGE}"), "do not fit into memory; at most"),
     Toml("more seeds", _with("seeds = 2", f"seeds = {BEYOND}"), "do not fit into memory; at most"),
@@ -162,18 +181,34 @@ TOMLS = (
     Toml("few steps", _with("6000", "60"), "less than one epoch"),
     Toml("many steps", _with("6000", str(BEYOND)), "lower steps"),
     Toml("no members", _with("seeds", "members = 0\nseeds"), "members is 0"),
-    Toml("wide nets", _with("[16, 16]", "[100000, 100000]"), "lower ppo's hidden"),
-    Toml("wide nets, packed", _with("[16, 16]", "[100000, 100000]").replace("seeds", "members = 2\nseeds"), "lower"),
+    Toml("wide nets", _with("[16, 16]", "[100000, 100000]"), "lower the learner's hidden"),
+    Toml(
+        "wide nets, packed",
+        _with("[16, 16]", "[100000, 100000]").replace("seeds", "members = 2\nseeds"),
+        "lower",
+    ),
     Toml("no lambdas", _with("lambdas = [0.1, 1.0]", ""), "has no runs: give it lambdas"),
     Toml("negative lambda", _with("[0.1, 1.0]", "[-1.0]"), "a lambda below 0"),
-    Toml("dense lambdas", _with("[0.1, 1.0]", f"{{from = 0.1, to = 1, count = {HUGE}}}"), "has room for"),
+    Toml(
+        "dense lambdas",
+        _with("[0.1, 1.0]", f"{{from = 0.1, to = 1, count = {HUGE}}}"),
+        "has room for",
+    ),
     Toml("one-sided lambdas", _with("[0.1, 1.0]", "{from = 0.1, to = 1}"), "from, to and count"),
     Toml("limits without rules", GOOD + "limits = [10]\n", "only fixed lambdas"),
     Toml("rules without limits", GOOD + "rules = [{rule = 'ga'}]\n", "no limits"),
     Toml("unknown rule", GOOD + "limits = [10]\nrules = [{rule = 'gd'}]\n", "rule = one of"),
-    Toml("unknown setting", GOOD + "limits = [10]\nrules = [{rule = 'ga', rate = 1}]\n", "unknown key 'rate'"),
-    Toml("limits of two", GOOD + "limits = [[10, 20]]\nrules = [{rule = 'ga'}]\n", "1 constraint(s)"),
-    Toml("no such sweep", GOOD + "limits = [10]\nlambda_star = 'swep'\n", "that is not in this plan"),
+    Toml(
+        "unknown setting",
+        GOOD + "limits = [10]\nrules = [{rule = 'ga', rate = 1}]\n",
+        "unknown key 'rate'",
+    ),
+    Toml(
+        "limits of two", GOOD + "limits = [[10, 20]]\nrules = [{rule = 'ga'}]\n", "1 constraint(s)"
+    ),
+    Toml(
+        "no such sweep", GOOD + "limits = [10]\nlambda_star = 'swep'\n", "that is not in this plan"
+    ),
     Toml("chunk of nothing", _with("epochs = 1", "epochs = 0"), "must be positive"),
 )
 
@@ -199,7 +234,12 @@ def _garble(data: bytes) -> bytes:
     return data[:end] + inside + data[-end:]
 
 
-HOWS = {"cut": _cut, "empty": lambda data: b"", "noise": lambda data: b"\xff" * len(data), "garbled": _garble}
+HOWS = {
+    "cut": _cut,
+    "empty": lambda data: b"",
+    "noise": lambda data: b"\xff" * len(data),
+    "garbled": _garble,
+}
 READERS = (
     "analyze {study}",
     "report {study} --out {tmp}/r.html",

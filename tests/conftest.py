@@ -3,27 +3,69 @@
 import os
 from pathlib import Path
 
-# Compiling is most of what the suite does. Cheaper code generation saves a part of that and loses no speed; it has to
-# be asked for before JAX is there.
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=1".strip()
+# Compiling is most of what the suite does. Cheaper code generation saves a part of that and loses
+# no speed; it has to be asked for before JAX is there.
+os.environ["XLA_FLAGS"] = (
+    f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=1".strip()
+)
 
 import jax
+import pytest
 from hypothesis import settings
 
-# A first example compiles, which takes longer than any deadline worth having. The same examples each time, so that what
-# fails is what was changed.
+# A first example compiles, which takes longer than any deadline worth having. The same examples
+# each time, so that what fails is what was changed.
 settings.register_profile("saddle", deadline=None, derandomize=True)
 settings.load_profile("saddle")
 
 # Workers, and later runs, share what any of them has compiled.
-jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".pytest_cache" / "xla"))
+jax.config.update(
+    "jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".pytest_cache" / "xla")
+)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 2.0)
 
-SLOW = ("test_distribution", "test_env_step", "test_substep", "test_gym", "test_cmdp", "test_device_paths", "test_mjx")
-SLOW += ("test_collect", "test_population", "test_kernel", "test_ray", "test_frontier", "test_multipliers")
-SLOW += ("test_evaluate", "test_estimate", "test_train", "test_bench")
+# Files whose programs run for longer than they take to compile.
+RUN_LONG = ("test_cmdp", "test_frontier", "test_distribution")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def optimisation(request):
+    """The other files' programs are compiled with next to none, which takes a fifth less of the
+    processor.
+    """
+    jax.config.update("jax_disable_most_optimizations", request.path.stem not in RUN_LONG)
+
+
+SLOW = (
+    "test_distribution",
+    "test_env_step",
+    "test_substep",
+    "test_gym",
+    "test_cmdp",
+    "test_device_paths",
+    "test_mjx",
+)
+SLOW += (
+    "test_collect",
+    "test_population",
+    "test_compiler",
+    "test_ray",
+    "test_frontier",
+    "test_multipliers",
+)
+SLOW += (
+    "test_evaluate",
+    "test_estimate",
+    "test_train",
+    "test_bench",
+    "test_own_tasks",
+    "test_outside",
+)
+SLOW += ("test_gpu_backend", "test_passes")
 
 
 def pytest_collection_modifyitems(items):
-    """Slow files first: with a file per worker, one that begins last would keep the others waiting."""
+    """Slow files first: with a file per worker, one that begins last would keep the others
+    waiting.
+    """
     items.sort(key=lambda item: not item.path.stem.startswith(SLOW))

@@ -1,4 +1,6 @@
-"""Command lines and study files that are wrong: one line that says what to do, exit code 2, and nothing written."""
+"""Command lines and study files that are wrong: one line that says what to do, exit code 2, and
+nothing written.
+"""
 
 import io
 import os
@@ -24,7 +26,9 @@ def said(capsys) -> str:
     """The one line on stderr; nothing may be on stdout."""
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("saddle: error: ") and captured.err.count("\n") == 1, captured.err
+    assert captured.err.startswith("saddle: error: ") and captured.err.count("\n") == 1, (
+        captured.err
+    )
     return captured.err
 
 
@@ -35,7 +39,11 @@ UNTRAINED = [line for line in LINES if not line.trained]
 def test_a_bad_command_line(line, empty, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(empty)
     (tmp_path / "good.toml").write_text(GOOD)
-    words = {"study": str(tmp_path / "none"), "tmp": str(empty), "toml": str(tmp_path / "good.toml")}
+    words = {
+        "study": str(tmp_path / "none"),
+        "tmp": str(empty),
+        "toml": str(tmp_path / "good.toml"),
+    }
     argv = [word.format(**words) for word in line.argv.split()]
     assert main(argv) == 2
     assert line.words.format(**words) in said(capsys)
@@ -63,7 +71,9 @@ def test_the_line_names_a_number_that_fits(empty, capsys, monkeypatch):
     monkeypatch.setattr(room, "free", lambda: 8 * 10**6)
     argv = [word.format(tmp=empty) for word in TRAIN.split()]
     assert main([*argv, "--seeds", "1001"]) == 2
-    assert "1001 seeds of 1 run(s) each do not fit into memory; at most 1000 do here" in said(capsys)
+    assert "1001 seeds of 1 run(s) each do not fit into memory; at most 1000 do here" in said(
+        capsys
+    )
     assert main([*argv, "--seeds", "1000", "--limit", "1", "2"]) == 2
     assert "constraint" in said(capsys)
 
@@ -78,10 +88,10 @@ def test_a_negative_flag_says_what_it_does(capsys):
     assert main(["train", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
     for flag, words in (
-        ("--ppo.no-lr-decay", "Keep the actor's learning rate where it starts."),
-        ("--ppo.no-rsi", "No reward-scale invariance"),
-        ("--ppo.no-obs-norm", "Give the networks observations as they are."),
-        ("--ppo.no-standardise", "Only centre the reward's advantages."),
+        ("--learner.no-lr-decay", "Keep the actor's learning rate where it starts."),
+        ("--learner.no-rsi", "No reward-scale invariance"),
+        ("--learner.no-obs-norm", "Give the networks observations as they are."),
+        ("--learner.no-standardise", "Only centre the reward's advantages."),
     ):
         assert f"{flag} {words}" in shown
 

@@ -28,7 +28,11 @@ def test_json(capsys):
     tasks.run((CIRCLE,), WORLDS, as_json=True)
     found = json.loads(capsys.readouterr().out)
     settings, (result,) = found["settings"], found["tasks"]
-    assert settings["worlds"] == WORLDS and settings["steps"] == 3 and settings["platform"] == jax.default_backend()
+    assert (
+        settings["worlds"] == WORLDS
+        and settings["steps"] == 3
+        and settings["platform"] == jax.default_backend()
+    )
     assert settings["device"] and settings["jax"] and settings["mujoco"]
     assert result.pop("task") == CIRCLE
     assert all(math.isfinite(value) and value > 0 for value in result.values())
@@ -38,20 +42,30 @@ def test_json(capsys):
 
 def test_table(monkeypatch, capsys):
     result = tasks.Result(CIRCLE, 2e8, 123456.0, 30000.0, 6666.7, 4.1, 1.5, 170.0, None)
-    monkeypatch.setattr(tasks, "measure", lambda task, worlds: result)
+    monkeypatch.setattr(tasks, "measure", lambda name, task, worlds: result)
     tasks.run((CIRCLE,), WORLDS)
     table = capsys.readouterr().out
-    for word in (CIRCLE, "8 worlds", "200,000,000", "123,456", "6666.70x", "4.10x", "1.5", "170", "one core"):
+    for word in (
+        CIRCLE,
+        "8 worlds",
+        "200,000,000",
+        "123,456",
+        "6666.70x",
+        "4.10x",
+        "1.5",
+        "170",
+        "one core",
+    ):
         assert word in table
 
 
 @pytest.mark.usefixtures("small")
 def test_without_mujoco_the_ratio_is_left_out(monkeypatch, capsys):
     monkeypatch.setattr(engine, "mujoco", None)
-    result = tasks.measure(make(CIRCLE), WORLDS)
+    result = tasks.measure(CIRCLE, make(CIRCLE), WORLDS)
     assert result.mujoco is result.ratio is result.ratio_scripted is None
     assert result.random > 0
-    monkeypatch.setattr(tasks, "measure", lambda task, worlds: result)
+    monkeypatch.setattr(tasks, "measure", lambda name, task, worlds: result)
     tasks.run((CIRCLE,), WORLDS)
     assert "MuJoCo is not installed" in capsys.readouterr().out
 
@@ -70,7 +84,8 @@ def test_clocks_are_spread_over_the_episode():
 
 def test_state_bytes_counts_every_leaf():
     state = scan.staggered(make(CIRCLE), WORLDS)
-    # 28 observations, reward, cost, steps, 6 of the robot, 3 accelerations, a key of 2 words; and two flags of a byte
+    # 28 observations, reward, cost, steps, 6 of the robot, 3 accelerations, a key of 2 words; and
+    # two flags of a byte
     assert scan.state_bytes(state) == WORLDS * (4 * (28 + 1 + 1 + 1 + 6 + 3 + 2) + 2)
 
 
@@ -101,7 +116,7 @@ def test_native_numbers(monkeypatch, capsys, name):
 
 def test_each_result_is_printed_with_its_columns(monkeypatch, capsys):
     found = velocity.NativeResult(HOPPER, WORLDS, "native", 1e4, 9e3, 1.8e4, 2, 1.8, 0.04)
-    monkeypatch.setattr(velocity, "native", lambda name, worlds: found)
+    monkeypatch.setattr(velocity, "native", lambda task, worlds: found)
     tasks.run((HOPPER,), WORLDS, engine="native")
     table = capsys.readouterr().out
     for word in (HOPPER, "10,000", "9,000", "18,000", "1.80x", "4.0%", "all threads"):

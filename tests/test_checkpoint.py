@@ -13,7 +13,11 @@ from saddle.errors import SaddleError
 
 
 def state(value=1.0):
-    return {"w": jnp.full((2, 3), value), "n": (jnp.int32(7), jnp.array([True])), "key": jax.random.key(3)}
+    return {
+        "w": jnp.full((2, 3), value),
+        "n": (jnp.int32(7), jnp.array([True])),
+        "key": jax.random.key(3),
+    }
 
 
 def test_round_trip(tmp_path):

@@ -23,7 +23,9 @@ class Result(NamedTuple):
 
 @pytest.fixture
 def run(capsys):
-    """Call the command in this process (a new one costs seconds) and return what a shell would see."""
+    """Call the command in this process (a new one costs seconds) and return what a shell would
+    see.
+    """
 
     def call(*argv: str) -> Result:
         code = main(argv)
@@ -66,8 +68,22 @@ def complain():
         ((), ["tasks", "doctor", "play", "parity", "bench", "--version"]),
         (("tasks",), ["List the tasks", "--json"]),
         (("doctor",), ["what this machine can do", "--json"]),
-        (("play",), ["TASK", "--policy POLICY", "--out FILE", "--seed N", "--steps N", "--lidar", "TASK.png"]),
-        (("parity",), ["--golden DIR", "--task TASK ...", "float32,float64", "--engine ENGINE", "--markdown"]),
+        (
+            ("play",),
+            [
+                "TASK",
+                "--policy POLICY",
+                "--out FILE",
+                "--seed N",
+                "--steps N",
+                "--lidar",
+                "TASK.png",
+            ],
+        ),
+        (
+            ("parity",),
+            ["--golden DIR", "--task TASK ...", "float32,float64", "--engine ENGINE", "--markdown"],
+        ),
         (("bench",), ["tasks", "learner", "study"]),
         (("bench", "tasks"), ["--task TASK ...", "--worlds N", "--json"]),
     ],
@@ -89,8 +105,13 @@ def test_version(run):
 
 
 def test_importing_the_learner_starts_no_device():
-    """A constant made with jax.numpy would: on a GPU that takes seconds and memory, and comes before any setting."""
-    code = "import saddle.population; from jax._src import xla_bridge; print(len(xla_bridge._backends))"
+    """A constant made with jax.numpy would: on a GPU that takes seconds and memory, and comes
+    before any setting.
+    """
+    code = (
+        "import saddle.population; from jax._src import xla_bridge; "
+        "print(len(xla_bridge._backends))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "0", done.stderr
 
@@ -98,14 +119,17 @@ def test_importing_the_learner_starts_no_device():
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from saddle.cli import main; main(['--help'])\n"
-        "sys.exit(','.join({'jax', 'mujoco', 'matplotlib', 'gymnasium', 'numpy'} & set(sys.modules)))"
+        "sys.exit(','.join({'jax', 'mujoco', 'matplotlib', 'gymnasium', 'numpy'} & "
+        "set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.strip() == "" and "usage: saddle" in done.stdout
 
 
 def test_module_form_and_a_reader_that_leaves():
-    """`python -m saddle ... | true`: no traceback when the pipe is closed before anything is written."""
+    """`python -m saddle ... | true`: no traceback when the pipe is closed before anything is
+    written.
+    """
     command = [sys.executable, "-m", "saddle", "--version"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
@@ -118,9 +142,14 @@ def test_tasks_as_json(run):
     result = run("tasks", "--json")
     tasks = json.loads(result.out)
     assert result.code == 0 and [task["name"] for task in tasks] == list(names())
-    sizes = {task["name"]: (task["obs_dim"], task["action_dim"], task["episode_length"]) for task in tasks}
+    sizes = {
+        task["name"]: (task["obs_dim"], task["action_dim"], task["episode_length"])
+        for task in tasks
+    }
     assert sizes["SafetyPointCircle1-v0"] == (28, 2, 500)
-    assert all(len(task["limits"]) >= 2 and task["constraints"] and task["summary"] for task in tasks)
+    assert all(
+        len(task["limits"]) >= 2 and task["constraints"] and task["summary"] for task in tasks
+    )
 
 
 def test_tasks_as_a_table_has_one_line_per_task(run):
@@ -150,7 +179,11 @@ def test_unknown_task_names_the_nearest(run, argv, tmp_path, monkeypatch):
 def test_worlds_must_be_positive(run, worlds):
     result = run("bench", "tasks", "--worlds", worlds)
     assert result.code == 2 and result.out == ""
-    assert result.err.startswith("saddle: error: ") and result.err.count("\n") == 1 and worlds in result.err
+    assert (
+        result.err.startswith("saddle: error: ")
+        and result.err.count("\n") == 1
+        and worlds in result.err
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,13 +200,28 @@ def test_worlds_must_be_positive(run, worlds):
 )
 def test_usage_errors_exit_with_2(run, argv):
     result = run(*argv)
-    assert result.code == 2 and result.out == "" and result.err != "" and "Traceback" not in result.err
+    assert (
+        result.code == 2 and result.out == "" and result.err != "" and "Traceback" not in result.err
+    )
 
 
 def test_play_hands_over_its_options(run, stand_in):
     calls = stand_in("saddle.play", "play")
     assert (
-        run("play", "T", "--policy", "random", "--out", "a/b.gif", "--seed", "7", "--steps", "3", "--lidar").code == 0
+        run(
+            "play",
+            "T",
+            "--policy",
+            "random",
+            "--out",
+            "a/b.gif",
+            "--seed",
+            "7",
+            "--steps",
+            "3",
+            "--lidar",
+        ).code
+        == 0
     )
     assert run("play", "T").code == 0
     assert calls == [

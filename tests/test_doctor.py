@@ -1,19 +1,34 @@
-"""`saddle doctor`: a report whatever the machine has, and advice exactly where something can be installed."""
+"""`saddle doctor`: a report whatever the machine has, and advice exactly where something can be
+installed.
+"""
 
 import json
 import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
 
+import jax
 import pytest
 
 from saddle import doctor
+from saddle.accelerate import cpu_kernel, gate
+from saddle.accelerate.compiler import scalars
+from saddle.accelerate.compiler.llvm import Program
 from saddle.doctor import Finding
-from saddle.tasks.kernel import native, probe, scalars
-from saddle.tasks.kernel.llvm import Program
 
 NAMES = ["cpu", "memory", "gpu", "saddle", "python", "jax"]
-NAMES += ["mujoco", "llvm", "mjx-jax", "mjx-warp", "egl", "osmesa", "video", "ray", "tensorboard"]
+NAMES += [
+    "mujoco",
+    "llvm",
+    "kernels",
+    "mjx-jax",
+    "mjx-warp",
+    "egl",
+    "osmesa",
+    "video",
+    "ray",
+    "tensorboard",
+]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +37,9 @@ def report() -> dict[str, Finding]:
 
 
 def fake_import(monkeypatch, **modules: str | Exception | None):
-    """Make importlib find these modules at these versions, raise these errors, or (None) find nothing."""
+    """Make importlib find these modules at these versions, raise these errors, or (None) find
+    nothing.
+    """
 
     def load(name: str) -> ModuleType:
         found = modules.get(name.replace(".", "_"))
@@ -36,7 +53,7 @@ def fake_import(monkeypatch, **modules: str | Exception | None):
         return module
 
     monkeypatch.setattr(doctor.importlib, "import_module", load)
-    monkeypatch.setattr(probe, "fault", lambda platform: None)
+    monkeypatch.setattr(gate, "answer", lambda kind: gate.Answer(True))
 
 
 def engines() -> dict[str, Finding]:
@@ -57,10 +74,11 @@ def test_advice_is_only_given_for_what_is_missing(report):
 def test_engines_that_are_all_there(monkeypatch):
     fake_import(monkeypatch, mujoco="3.17.0", llvmlite="0.50.0", mujoco_mjx="3.17.0", warp="1.18.0")
     monkeypatch.setattr(doctor, "_accelerators", lambda: ["NVIDIA H200"])
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert [(f.name, f.ok, f.detail, f.advice) for f in engines().values()] == [
         ("mujoco", True, "3.17.0", ""),
-        ("llvm", True, "0.50.0; a kernel compiles and is right", ""),
-        ("ptx", True, "kernels for NVIDIA GPUs; a kernel compiles and is right", ""),
+        ("llvm", True, "0.50.0", ""),
+        ("kernels", True, "on; ptx, triton: a kernel compiles and is right", ""),
         ("mjx-jax", True, "3.17.0", ""),
         ("mjx-warp", True, "1.18.0", ""),
     ]
@@ -68,15 +86,37 @@ def test_engines_that_are_all_there(monkeypatch):
 
 @pytest.fixture
 def anew():
-    """Programs of kernels are written again, whatever was compiled before."""
-    native.compiled.cache_clear()
+    """Programs of kernels are written and probed again, whatever was compiled before."""
+    cpu_kernel.compiled.cache_clear()
+    gate.forget()
     yield
-    native.compiled.cache_clear()
+    cpu_kernel.compiled.cache_clear()
+    gate.forget()
 
 
 @pytest.mark.newest
 def test_kernels_work_here(anew):
-    assert probe.fault("cpu") is None
+    assert engines()["kernels"] == Finding(
+        "engines", "kernels", True, "on; llvm: a kernel compiles and is right"
+    )
+
+
+def test_kernels_that_are_switched_off(monkeypatch):
+    monkeypatch.setenv("SADDLE_KERNELS", "off")
+    kernels = engines()["kernels"]
+    assert not kernels.ok and kernels.detail.startswith("off by the switch SADDLE_KERNELS=off")
+    assert kernels.advice == ""
+
+
+def test_a_switch_that_means_nothing(monkeypatch):
+    monkeypatch.setenv("SADDLE_KERNELS", "no")
+    kernels = engines()["kernels"]
+    assert not kernels.ok and "SADDLE_KERNELS is 'no'; set it to auto" in kernels.detail
+
+
+def test_a_device_without_kernels(monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: "tpu")
+    assert engines()["kernels"].detail.startswith("there are none for this device")
 
 
 def test_a_kernel_that_cannot_be_compiled(monkeypatch, anew):
@@ -84,10 +124,10 @@ def test_a_kernel_that_cannot_be_compiled(monkeypatch, anew):
         raise NotImplementedError(f"a kernel has no {name}\nand more")
 
     monkeypatch.setattr(scalars, "check", refuse)
-    llvm = engines()["llvm"]
-    assert not llvm.ok and llvm.detail.startswith("contacts are many times slower: a kernel has no ")
-    assert "\n" not in llvm.detail
-    assert llvm.advice.startswith("pip install") and "jax" in llvm.advice
+    kernels = engines()["kernels"]
+    assert not kernels.ok and kernels.detail.startswith("off by the probe")
+    assert "llvm: a kernel has no " in kernels.detail and "\n" not in kernels.detail
+    assert kernels.advice.startswith("pip install") and "jax" in kernels.advice
 
 
 def test_a_kernel_that_computes_something_else(monkeypatch, anew):
@@ -97,14 +137,15 @@ def test_a_kernel_that_computes_something_else(monkeypatch, anew):
         return write(self, "cos" if name == "sin" else name, numbers, dtype, params)
 
     monkeypatch.setattr(Program, "emit", wrong)
-    llvm = engines()["llvm"]
-    assert not llvm.ok and "a kernel is off by" in llvm.detail
+    kernels = engines()["kernels"]
+    assert not kernels.ok and "a kernel is off by" in kernels.detail
 
 
-def test_without_llvm_no_kernel_is_tried(monkeypatch):
-    fake_import(monkeypatch, mujoco="3.17.0")
-    llvm = engines()["llvm"]
-    assert not llvm.ok and llvm.detail == "not installed" and "llvmlite" in llvm.advice
+def test_without_llvm_there_are_no_kernels(monkeypatch, anew):
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    found = engines()
+    assert not found["llvm"].ok and "llvmlite" in found["llvm"].advice
+    assert not found["kernels"].ok and "llvmlite is not installed" in found["kernels"].detail
 
 
 def test_advice_names_the_versions_that_saddle_takes(monkeypatch):
@@ -138,7 +179,9 @@ def test_warp_needs_mjx(monkeypatch):
 def test_a_broken_install_is_an_answer(monkeypatch):
     fake_import(monkeypatch, mujoco=OSError("libfoo.so: cannot open\nmore"))
     native = engines()["mujoco"]
-    assert not native.ok and native.detail == "installed, but does not import: libfoo.so: cannot open"
+    assert (
+        not native.ok and native.detail == "installed, but does not import: libfoo.so: cannot open"
+    )
     assert "mujoco" in native.advice
 
 
@@ -230,7 +273,9 @@ def test_json_report(monkeypatch, capsys):
 
 
 def test_a_package_that_prints_on_import_does_not_spoil_the_json(tmp_path, monkeypatch, capsys):
-    (tmp_path / "chatty_package.py").write_text("print('Failed to import something')\n__version__ = '1'\n")
+    (tmp_path / "chatty_package.py").write_text(
+        "print('Failed to import something')\n__version__ = '1'\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     assert doctor._package("engines", "chatty", "chatty_package", "").ok
     assert capsys.readouterr().out == ""

@@ -1,4 +1,6 @@
-"""Trained policies played in one program, each as if alone; tasks with several constraints; what is said besides."""
+"""Trained policies played in one program, each as if alone; tasks with several constraints; what is
+said besides.
+"""
 
 import json
 import shutil
@@ -15,8 +17,8 @@ import saddle
 from saddle import evaluate, policies, progress, rollouts
 from saddle.analysis import Options
 from saddle.cli import main
-from saddle.collect import first_keys
-from saddle.config import PPO
+from saddle.collect.steps import first_keys
+from saddle.learners import PPO
 from saddle.multipliers import GradientAscent
 from saddle.policies import Form, Gaussian, Weights
 from saddle.report.curves import training_curves
@@ -26,7 +28,7 @@ from saddle.study.columns import runs_frame
 from saddle.study.writer import manifest, write_runs
 from saddle.tasks import registry
 from saddle.tasks.host import HostStep
-from saddle.train import train
+from saddle.verbs.train import train
 
 LOGS = Path(__file__).parent / "data" / "omnisafe_logs"
 
@@ -45,8 +47,9 @@ class Counted(Chain):
 def toys():
     """Small tasks under names of their own."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_TASKS", dict(registry._TASKS))
         for task in (Chain, Counted, TwoCosts):
-            patch.setitem(registry._TASKS, task.__name__, task)
+            registry.register(task.__name__, task)
         yield
 
 
@@ -94,11 +97,14 @@ def test_the_worlds_and_the_noise_are_those_of_the_seed():
         action = centre + np.exp(0.3) * jax.random.normal(key, centre.shape)
         state = jax.vmap(task.step)(state, action)
         total += np.asarray(state.reward)
-    np.testing.assert_allclose(rollouts.play([policy], 4, seed=5)[0, 1, :, 0], total, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        rollouts.play([policy], 4, seed=5)[0, 1, :, 0], total, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_one_program_plays_them_all(monkeypatch):
     monkeypatch.setattr(rollouts, "WORLDS", 12)  # two slots a batch: every policy is a call
+    saddle.make("Counted")  # the first time, its shapes are checked
     counts = []
     for policies_of_one_form in ([made(0, "Counted")], [made(i, "Counted") for i in range(9)]):
         Counted.traced = 0
@@ -122,11 +128,13 @@ def test_a_batch_is_bounded_by_worlds_and_by_weights(monkeypatch):
 
 
 class Pendulums:
-    """Worlds on the host: the observation counts steps from the seed on, an episode ends after 3 + seed % 3 steps."""
+    """Worlds on the host: the observation counts steps from the seed on, an episode ends after 3 +
+    seed % 3 steps.
+    """
 
     batches: ClassVar[list[int]] = []
 
-    def __init__(self, name, worlds, threads=None):
+    def __init__(self, worlds):
         self.spec = Chain().spec
         self.batches.append(worlds)
 
@@ -144,15 +152,26 @@ class Pendulums:
         return HostStep(self._obs(), obs, actions[:, 0], np.ones((len(actions), 1)), ended, ended)
 
 
+class OnTheHost:
+    spec = Chain().spec
+
+    def worlds(self, n, threads=None):
+        return Pendulums(n)
+
+
 def test_worlds_of_the_host_are_one_batch_too(monkeypatch):
-    monkeypatch.setattr(rollouts.tasks, "on_host", lambda task: True)
-    monkeypatch.setattr(rollouts.tasks, "host_worlds", Pendulums)
+    monkeypatch.setitem(registry._TASKS, "Chain", registry.Entry("Chain", OnTheHost, None, "here"))
     monkeypatch.setattr(rollouts, "WORLDS", 24)  # four slots
     monkeypatch.setattr(Pendulums, "batches", [])
     three = [made(i) for i in range(3)]
     together = rollouts.play(three, 6, seed=2)
-    assert Pendulums.batches == [24, 12]  # two policies in both modes, then one: none is stepped that does not count
-    np.testing.assert_array_equal(together[..., 1], np.broadcast_to(3 + np.arange(12, 18) % 3, (3, 2, 6)))
+    assert Pendulums.batches == [
+        24,
+        12,
+    ]  # two policies in both modes, then one: none is stepped that does not count
+    np.testing.assert_array_equal(
+        together[..., 1], np.broadcast_to(3 + np.arange(12, 18) % 3, (3, 2, 6))
+    )
     np.testing.assert_array_equal(together[..., 2], together[..., 1])
     for i in range(3):
         np.testing.assert_array_equal(rollouts.play([three[i]], 6, seed=2)[0], together[i])
@@ -164,7 +183,9 @@ def two_costs(toys, tmp_path_factory):
     """A study of the task with two constraints: near and far."""
     ppo = PPO(steps_per_epoch=64, worlds=8, hidden=(8, 8), batch=32, passes=1)
     out = tmp_path_factory.mktemp("costs") / "two"
-    assert train("TwoCosts", GradientAscent(), (0.5, 1e-6), 2, 128, out, ppo, False, None, False) == 0
+    assert (
+        train("TwoCosts", GradientAscent(), (0.5, 1e-6), 2, 128, out, ppo, False, None, False) == 0
+    )
     return out
 
 
@@ -173,7 +194,10 @@ def test_every_constraint_is_judged(two_costs, capsys):
     assert main(["evaluate", str(two_costs), "--episodes", "4", "--json"]) == 0
     said = capsys.readouterr()
     scores = json.loads(said.out)
-    assert [(one["constraint"], one["limit"]) for one in scores] == [("near", 0.5), ("far", 1e-6)] * 4
+    assert [(one["constraint"], one["limit"]) for one in scores] == [
+        ("near", 0.5),
+        ("far", 1e-6),
+    ] * 4
     assert all(one["violating"] == 1 for one in scores if one["constraint"] == "far")
     assert {one["return_mean"] for one in scores[:2]} == {scores[0]["return_mean"]}
     assert "evaluating 2 policies of TwoCosts: 0/2" in said.err
@@ -210,7 +234,9 @@ def test_report_and_figures_look_at_one_constraint_too(two_costs, tmp_path, caps
     curves = []
     for constraint in (0, 1):
         (part,) = study_data(study, Options(constraint=constraint, replicates=100))["tasks"]
-        assert part["notes"][0].startswith(("Looked at the first", "Looked at the second")[constraint])
+        assert part["notes"][0].startswith(
+            ("Looked at the first", "Looked at the second")[constraint]
+        )
         assert part["series"][0]["limit"] == (0.5, 1e-6)[constraint]
         curves.append(part["series"][0]["curves"]["cost"])
         training = training_curves(study.runs, study.scan_metrics(), constraint)

@@ -19,7 +19,14 @@ KEYS = {
     HOPPER: {"x_position", "x_velocity"},
     WALKER: {"x_position", "x_velocity"},
     CHEETAH: {"x_position", "x_velocity", "reward_run", "reward_ctrl"},
-    ANT: {"reward_forward", "reward_ctrl", "reward_survive", "x_position", "y_position", "distance_from_origin"}
+    ANT: {
+        "reward_forward",
+        "reward_ctrl",
+        "reward_survive",
+        "x_position",
+        "y_position",
+        "distance_from_origin",
+    }
     | {"x_velocity", "y_velocity", "forward_reward"},
 }
 
@@ -54,7 +61,10 @@ def test_a_reference_row_through_the_environment(name):
         if name == ANT:
             assert info["distance_from_origin"] == pytest.approx(np.hypot(*where[:2]))
             work = np.sum(np.square(rows["action"][row]))
-            assert info["reward_ctrl"] == pytest.approx(-0.5 * work, abs=1e-5) and info["reward_survive"] == 1
+            assert (
+                info["reward_ctrl"] == pytest.approx(-0.5 * work, abs=1e-5)
+                and info["reward_survive"] == 1
+            )
 
 
 @pytest.mark.filterwarnings("ignore:.*A Box observation space (minimum|maximum) value:UserWarning")
@@ -86,7 +96,9 @@ def test_an_ended_episode_wants_a_reset():
 
 
 def test_many_worlds_are_single_worlds_side_by_side():
-    worlds = gymnasium.make_vec("saddle.gym:saddle/" + HOPPER, num_envs=3, max_episode_steps=9, threads=2)
+    worlds = gymnasium.make_vec(
+        "saddle.gym:saddle/" + HOPPER, num_envs=3, max_episode_steps=9, threads=2
+    )
     singles = [NativeEnv(HOPPER) for _ in range(3)]
     obs, _ = worlds.reset(seed=10)
     np.testing.assert_array_equal(obs, [env.reset(seed=10 + i)[0] for i, env in enumerate(singles)])
@@ -126,7 +138,12 @@ def test_frames_show_the_body(name):
     env.worlds.qpos[0, 2] += 0.5
     after = env.render()
     env.close()
-    assert before is not None and after is not None and before.shape == (90, 120, 3) and before.dtype == np.uint8
+    assert (
+        before is not None
+        and after is not None
+        and before.shape == (90, 120, 3)
+        and before.dtype == np.uint8
+    )
     changed = (before != after).any(axis=2).mean()
     assert 0.005 < changed < 0.9 and before.std() > 5
 
@@ -144,7 +161,9 @@ def test_an_episode_as_a_picture(tmp_path, ending):
 
 def test_without_gl_the_message_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "disable")
-    with pytest.raises(SaddleError, match=r"cannot draw on this machine .*libegl1.*doctor") as caught:
+    with pytest.raises(
+        SaddleError, match=r"cannot draw on this machine .*libegl1.*doctor"
+    ) as caught:
         play(HOPPER, "random", tmp_path / "x.png", steps=3)
     assert "\n" not in str(caught.value) and list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,6 @@
-"""What every verb with a table prints on a terminal of 80 columns: as much as in a file, and nothing cut."""
+"""What every verb with a table prints on a terminal of 80 columns: as much as in a file, and
+nothing cut.
+"""
 
 import re
 from collections import Counter
@@ -16,11 +18,15 @@ from saddle.parity.events import Agreement
 from saddle.parity.tolerances import Bound
 from saddle.parity.verdict import Line, Report
 from saddle.study import view
+from saddle.study.unit import EpochDone
 
 CIRCLE = str(Path(__file__).parent.parent / "results" / "circle1")
 INTERVAL = re.compile(r"\[[^\[\]]*\]")
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.,e%x/+-]*")
-NO_CELLS = {"left", "by"}  # headings of columns that are empty in every row, which a block does not name
+NO_CELLS = {
+    "left",
+    "by",
+}  # headings of columns that are empty in every row, which a block does not name
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
@@ -39,7 +45,9 @@ def terminal(monkeypatch):
 
 
 def whole(narrow, wide, width=80):
-    """Nothing of what a file gets is missing or cut, and dots stand for open ends of intervals alone."""
+    """Nothing of what a file gets is missing or cut, and dots stand for open ends of intervals
+    alone.
+    """
     plain = COLOUR.sub("", narrow)
     assert plain != wide  # it really was laid out anew
     assert set(wide.split()) - set(plain.split()) <= NO_CELLS
@@ -57,7 +65,9 @@ VERBS = [
 ]
 
 
-@pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(words[:2]).replace(CIRCLE, "").strip())
+@pytest.mark.parametrize(
+    "words", VERBS, ids=lambda words: " ".join(words[:2]).replace(CIRCLE, "").strip()
+)
 @pytest.mark.parametrize("width", [80, 40])
 def test_a_narrow_terminal_gets_all_that_a_file_gets(words, width, terminal, capsys):
     assert main(words) == 0
@@ -91,9 +101,25 @@ def test_compare_paper_shows_task_limit_and_rule_of_every_row_at_80_columns(term
 
 def test_evaluate_at_80_columns(terminal, capsys):
     runs = ("PointCircle1-fixed-0.10000000000000002-d25-s0", "PointCircle1-pid-d25-s11")
-    score = {"task": "t", "episodes": 100, "return_mean": -1234.567, "return_sd": 89.01, "cost_mean": 123.45}
-    score |= {"cost_sd": 23.45, "length_mean": 1000.0, "limit": 25.0, "violating": 0.37, "constraint": "cost"}
-    scores = [Score(run=run, mode=mode, **score) for run in runs for mode in ("deterministic", "stochastic")]
+    score = {
+        "task": "t",
+        "episodes": 100,
+        "return_mean": -1234.567,
+        "return_sd": 89.01,
+        "cost_mean": 123.45,
+    }
+    score |= {
+        "cost_sd": 23.45,
+        "length_mean": 1000.0,
+        "limit": 25.0,
+        "violating": 0.37,
+        "constraint": "cost",
+    }
+    scores = [
+        Score(run=run, mode=mode, **score)
+        for run in runs
+        for mode in ("deterministic", "stochastic")
+    ]
     evaluate._print(scores)
     wide = capsys.readouterr().out
     terminal(80)
@@ -106,7 +132,9 @@ def test_evaluate_at_80_columns(terminal, capsys):
 def test_parity_at_80_columns(terminal, capsys):
     numbers = tuple(10.0 ** -(8 - i) for i in range(len(report.PERCENTILES)))
     bounds = (Bound(50, 1e-6), Bound(99.9, 2.5e-5))
-    line = Line("touching a pillar", "accelerometer", 12345, numbers, "reduced", bounds, "exact", True)
+    line = Line(
+        "touching a pillar", "accelerometer", 12345, numbers, "reduced", bounds, "exact", True
+    )
     agreement = Agreement("touching a pillar", "cost", 12345, 12344, 1, 0.9999)
     found = Report("SafetyPointGoal1-v0", "float32", 12345, 17, (line,), (agreement,))
     report.print_tables([found], Console(highlight=False, width=160))
@@ -122,6 +150,10 @@ def test_parity_at_80_columns(terminal, capsys):
 def test_progress_of_a_study_is_whole(width, terminal, capsys):
     terminal(width)
     with view.Bars() as bars:
-        bars.epoch("HalfCheetahVelocity-star-00", 123, 1750, 250, 12.3)
+        bars.epoch(EpochDone("HalfCheetahVelocity-star-00", 123, 1750, ("run",) * 250, 12.3, {}))
     out = COLOUR.sub("", capsys.readouterr().out)
-    assert "HalfCheetahVelocity-star-00 (250 runs)" in out and "123/1750 epochs" in out and "…" not in out
+    assert (
+        "HalfCheetahVelocity-star-00 (250 runs)" in out
+        and "123/1750 epochs" in out
+        and "…" not in out
+    )

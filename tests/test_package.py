@@ -60,7 +60,9 @@ def test_the_package_says_that_it_has_types():
 
 
 def interpreter(folder, version):
-    """A program that answers as a Python of this version would, and makes an environment of itself."""
+    """A program that answers as a Python of this version would, and makes an environment of
+    itself.
+    """
     path = folder / f"python{version}"
     make = 'mkdir -p "$3/bin" && cp "$0" "$3/bin/python"'
     path.write_text(f'#!/bin/sh\ncase "$*" in *print*) echo {version};; *venv*) {make};; esac\n')
@@ -72,7 +74,11 @@ def make_venv(folder, python, *more):
     script = str(ROOT / "tools" / "venv.sh")
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     return subprocess.run(
-        [script, "env", str(python), "11", *more], cwd=folder, env=environment, capture_output=True, text=True
+        [script, "env", str(python), "11", *more],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
 
 

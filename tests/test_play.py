@@ -27,12 +27,20 @@ def upright(x, y, yaw):
 
 def world(name, x=0.0, y=0.0, yaw=0.0, cost=0.0, **fields) -> Any:
     """A state made by hand: what is drawn depends on these fields alone."""
-    lidars = 16 * len(scene.LIDARS[name])
-    common = {"agent": np.array([x, y, yaw, 0, 0, 0]), "obs": np.zeros(12 + lidars), "reward": np.float32(0)}
+    lidars = 16 * len(tasks.make(name).top_view.lidars)
+    common = {
+        "agent": np.array([x, y, yaw, 0, 0, 0]),
+        "obs": np.zeros(12 + lidars),
+        "reward": np.float32(0),
+    }
     common |= {"cost": np.array([cost]), "steps": np.int32(0)}
     own = {
         CIRCLE: {},
-        GOAL: {"goal": np.array([1.0, 1.0]), "hazards": np.array([[-1.0, 1.0]]), "vase": upright(1.0, -1.0, 0.0)},
+        GOAL: {
+            "goal": np.array([1.0, 1.0]),
+            "hazards": np.array([[-1.0, 1.0]]),
+            "vase": upright(1.0, -1.0, 0.0),
+        },
         BUTTON: {
             "buttons": np.array([[1.0, 1.0], [-1.0, 1.0]]),
             "goal_button": np.int32(0),
@@ -71,7 +79,14 @@ def is_near(pixel, colour):
 @pytest.mark.parametrize(
     ("name", "things"),
     [
-        (CIRCLE, {(0.0, 0.0): hue(looks.ROBOT), (1.4, 0.3): hue(looks.COST, 0.13), (0.0, 1.5): hue(looks.GOAL)}),
+        (
+            CIRCLE,
+            {
+                (0.0, 0.0): hue(looks.ROBOT),
+                (1.4, 0.3): hue(looks.COST, 0.13),
+                (0.0, 1.5): hue(looks.GOAL),
+            },
+        ),
         (
             GOAL,
             {
@@ -102,29 +117,33 @@ def is_near(pixel, colour):
     ],
 )
 def test_things_are_drawn_where_they_are(name, things):
-    frame = Canvas(name, (SIZE, SIZE)).frame(world(name))
+    frame = Canvas(tasks.make(name), (SIZE, SIZE)).frame(world(name))
     assert frame.shape == (SIZE, SIZE, 3) and frame.dtype == np.uint8
     for place, colour in things.items():
         assert is_near(pixel(frame, *place), colour), place
 
 
 def test_the_drawing_follows_the_state():
-    canvas = Canvas(GOAL, (SIZE, SIZE))
+    canvas = Canvas(tasks.make(GOAL), (SIZE, SIZE))
     before = canvas.frame(world(GOAL))
     after = canvas.frame(world(GOAL, x=0.5, y=-0.5, goal=np.array([-1.0, -1.0])))
-    assert is_near(pixel(after, 0.5, -0.5), hue(looks.ROBOT)) and is_near(pixel(after, -0.05, 0.05), hue("#ffffff"))
-    assert is_near(pixel(after, -1.1, -1.1), hue(looks.GOAL, 0.30)) and is_near(pixel(after, 1.1, 1.1), 255)
+    assert is_near(pixel(after, 0.5, -0.5), hue(looks.ROBOT)) and is_near(
+        pixel(after, -0.05, 0.05), hue("#ffffff")
+    )
+    assert is_near(pixel(after, -1.1, -1.1), hue(looks.GOAL, 0.30)) and is_near(
+        pixel(after, 1.1, 1.1), 255
+    )
     np.testing.assert_array_equal(canvas.frame(world(GOAL)), before)
 
 
 def test_the_nose_points_ahead():
     for yaw in (0.0, np.pi / 2, np.pi, -np.pi / 2):
-        frame = Canvas(CIRCLE, (SIZE, SIZE)).frame(world(CIRCLE, yaw=yaw))
+        frame = Canvas(tasks.make(CIRCLE), (SIZE, SIZE)).frame(world(CIRCLE, yaw=yaw))
         assert is_near(pixel(frame, 0.11 * np.cos(yaw), 0.11 * np.sin(yaw)), hue(looks.NOSE))
 
 
 def test_the_box_has_four_posts_and_four_notches():
-    frame = Canvas(PUSH, (SIZE, SIZE)).frame(world(PUSH, box=upright(0.5, -0.5, 0.0)))
+    frame = Canvas(tasks.make(PUSH), (SIZE, SIZE)).frame(world(PUSH, box=upright(0.5, -0.5, 0.0)))
     at = lambda x, y: pixel(frame, 0.5 + x, -0.5 + y)
     for x, y in ((1, 0), (0, 1), (-1, 0), (0, -1)):
         assert is_near(at(0.16 * x, 0.16 * y), hue(looks.BOX, 0.95)), "the cube"
@@ -133,8 +152,10 @@ def test_the_box_has_four_posts_and_four_notches():
 
 
 def test_the_box_turns_with_its_posts():
-    straight = Canvas(PUSH, (SIZE, SIZE)).frame(world(PUSH))
-    turned = Canvas(PUSH, (SIZE, SIZE)).frame(world(PUSH, box=upright(1.0, -1.0, np.pi / 4)))
+    straight = Canvas(tasks.make(PUSH), (SIZE, SIZE)).frame(world(PUSH))
+    turned = Canvas(tasks.make(PUSH), (SIZE, SIZE)).frame(
+        world(PUSH, box=upright(1.0, -1.0, np.pi / 4))
+    )
     corner, side = (1.25, -0.75), (1.03, -1 + 0.25 * np.sqrt(2))
     assert not is_near(pixel(straight, *corner), 255) and is_near(pixel(turned, *corner), 255)
     assert is_near(pixel(straight, *side), 255) and not is_near(pixel(turned, *side), 255)
@@ -151,13 +172,13 @@ def test_yaw_of_a_tilted_body():
 
 
 def test_a_cost_shows_around_the_robot():
-    canvas = Canvas(CIRCLE, (SIZE, SIZE))
+    canvas = Canvas(tasks.make(CIRCLE), (SIZE, SIZE))
     assert is_near(pixel(canvas.frame(world(CIRCLE)), -0.14, 0.04), 255)
     assert is_near(pixel(canvas.frame(world(CIRCLE, cost=1.0)), -0.14, 0.04), hue(looks.COST, 0.25))
 
 
 def test_the_view_grows_with_a_robot_that_leaves_and_comes_back():
-    canvas = Canvas(CIRCLE, (SIZE, SIZE))
+    canvas = Canvas(tasks.make(CIRCLE), (SIZE, SIZE))
     home = canvas.frame(world(CIRCLE))
     away = canvas.frame(world(CIRCLE, y=5.0))
     assert (np.abs(away - hue(looks.ROBOT)).max(axis=2) <= 3).any()
@@ -167,7 +188,7 @@ def test_the_view_grows_with_a_robot_that_leaves_and_comes_back():
 def episode(name, steps=6, **fields):
     """A short way along the x axis, paying on its second step."""
     states = [world(name, x=0.1 * t, cost=float(t == 2), **fields) for t in range(steps + 1)]
-    return Episode(tasks.make(name).spec, "scripted", 3, states)
+    return Episode(tasks.make(name), "scripted", 3, states)
 
 
 def test_an_episode_adds_up():
@@ -192,7 +213,7 @@ def test_reached_goals_are_numbered_on_a_still(tmp_path):
     states[3] = world(GOAL, x=0.3, goal_met=np.array(True), goal=np.array([-1.0, -1.0]))
     figures = []
     for kept in (states[:3], states[:4]):
-        still.write(Episode(tasks.make(GOAL).spec, "scripted", 3, kept), tmp_path / "x.png")
+        still.write(Episode(tasks.make(GOAL), "scripted", 3, kept), tmp_path / "x.png")
         with Image.open(tmp_path / "x.png") as image:
             figures.append(np.asarray(image.convert("RGB")))
     assert (figures[0] != figures[1]).any()
@@ -203,10 +224,14 @@ def test_lidar_bins_are_drawn_around_the_robot(heading):
     readings = np.zeros(12 + 16)
     readings[12] = 1.0  # the first bin lies ahead, a little to the left
     states = [world(CIRCLE, yaw=heading, obs=readings)] * 2
-    played = Episode(tasks.make(CIRCLE).spec, "scripted", 3, states)
+    played = Episode(tasks.make(CIRCLE), "scripted", 3, states)
     seen, unseen = (film._Film(played, 100, lidar).frame(0) for lidar in (True, False))
-    changed = np.argwhere((seen != unseen).any(axis=2) & (np.abs(seen - hue(looks.GOAL)).max(axis=2) < 8))
-    robot = np.argwhere(np.abs(unseen[80:, :640] - hue(looks.ROBOT)).max(axis=2) <= 3).mean(axis=0) + [80, 0]
+    changed = np.argwhere(
+        (seen != unseen).any(axis=2) & (np.abs(seen - hue(looks.GOAL)).max(axis=2) < 8)
+    )
+    robot = np.argwhere(np.abs(unseen[80:, :640] - hue(looks.ROBOT)).max(axis=2) <= 3).mean(
+        axis=0
+    ) + [80, 0]
     down, right = changed.mean(axis=0) - robot
     assert (np.arctan2(-down, right) - heading) % (2 * np.pi) == pytest.approx(np.pi / 16, abs=0.1)
 
@@ -226,7 +251,9 @@ def test_a_gif_has_every_other_step(tmp_path):
 def test_an_mp4_can_be_read_back(tmp_path):
     film.write_mp4(episode(CIRCLE), tmp_path / "x.mp4")
     command = [film.ffmpeg(), "-loglevel", "error", "-i", str(tmp_path / "x.mp4"), "-f", "rawvideo"]
-    raw = subprocess.run([*command, "-pix_fmt", "rgb24", "-"], capture_output=True, check=True).stdout
+    raw = subprocess.run(
+        [*command, "-pix_fmt", "rgb24", "-"], capture_output=True, check=True
+    ).stdout
     frames = np.frombuffer(raw, np.uint8).reshape(-1, 1080, 1440, 3)
     assert len(frames) == 3 + 25  # steps 0, 2, 4, and the last for a second
     assert (frames[0] != frames[-1]).any() and (frames[0][:10, :10] > 250).all()
@@ -295,7 +322,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file_alone(tmp_path, monkeypatch):
 
 def test_only_worlds_on_a_floor_can_be_drawn():
     with pytest.raises(SaddleError, match="cannot be drawn from above"):
-        Canvas("SafetyAntVelocity-v1")
+        Canvas(tasks.make("SafetyAntVelocity-v1"))
 
 
 @pytest.mark.parametrize("policy", ["random", "scripted", "exported"])
@@ -335,5 +362,5 @@ def test_an_episode_stops_at_its_end(monkeypatch, tmp_path):
 
 def test_the_picture_has_room_for_what_was_pushed_away():
     states = [world(PUSH), world(PUSH, box=upright(1.0, -4.0, 0.0))]
-    x, y, half = Episode(tasks.make(PUSH).spec, "scripted", 3, states).view
+    x, y, half = Episode(tasks.make(PUSH), "scripted", 3, states).view
     assert y - half <= -4 - 0.3 and y + half >= HALF - 1e-9 and abs(x) + HALF <= half + 1e-9

@@ -17,8 +17,10 @@ def examples(file, language="python"):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-COUNTS = {"README.md": 2, "docs/tasks.md": 2}
-ALL = [pytest.param(text, id=f"{file}-{i}") for file in COUNTS for i, text in enumerate(examples(file))]
+COUNTS = {"README.md": 2, "docs/tasks.md": 4}
+ALL = [
+    pytest.param(text, id=f"{file}-{i}") for file in COUNTS for i, text in enumerate(examples(file))
+]
 
 
 def test_there_are_examples():
@@ -31,7 +33,9 @@ def test_example_runs(example):
 
 
 def test_the_query_of_the_store_shows_the_sweep_alone():
-    """Runs at lambda* are fixed too, at lambdas that lie between those of the sweep or a rounding beside them."""
+    """Runs at lambda* are fixed too, at lambdas that lie between those of the sweep or a rounding
+    beside them.
+    """
     (query,) = examples("docs/store.md", "sql")
     for table in ("metrics/*", "runs"):
         source = f"read_parquet('STUDY/{table}/*.parquet', union_by_name = true)"

@@ -42,7 +42,7 @@ def test_every_run_is_there_to_its_last_epoch(name):
     plan = plan_of(study)
     assert plan == read_file(RESULTS / f"{name}.toml")
     assert set(study.runs["status"]) == {"done"}
-    assert study.metrics.height == study.runs.height * plan.epochs
+    assert study.metrics.height == study.runs.height * plan.epochs_of(plan.learner)
 
 
 @pytest.mark.parametrize("name", ["circle1", "goal1"])
@@ -52,7 +52,10 @@ def test_the_published_table_beside_ours_is_quoted_correctly(name, capsys, text)
     for cell in cells:
         row = [f"{cell['limit']:g}", RULES[cell["rule"]]]
         for key in ("return", "cost"):
-            row += [f"{cell[start + key]:.2f} ± {cell[f'{start}{key}_sd']:.2f}" for start in ("", "published_")]
+            row += [
+                f"{cell[start + key]:.2f} ± {cell[f'{start}{key}_sd']:.2f}"
+                for start in ("", "published_")
+            ]
             row += [f"{cell[f'{key}_z']:+.1f}"]
         assert f"| {' | '.join(row)} |" in text
 
@@ -62,17 +65,24 @@ def test_the_sweep_is_quoted_correctly(name, capsys, text):
     (found,) = answer(capsys, "analyze", str(RESULTS / name))["tasks"]
     groups = {f"{group['lambda']:.3g}": group for group in found["groups"]}
     section = text.split(f"## {TASKS[name]}\n")[1].split("\n## ")[0]
-    header, returns, costs = (re.search(rf"^\| {row} \| (.+) \|$", section, re.MULTILINE) for row in ROWS)
+    header, returns, costs = (
+        re.search(rf"^\| {row} \| (.+) \|$", section, re.MULTILINE) for row in ROWS
+    )
     assert header and returns and costs
     quoted = [groups[value] for value in header[1].split(" | ")]
     digits = 0 if name == "halfcheetah" else 1
     for row, key, places in ((returns, "return", digits), (costs, "cost", 1)):
-        figures = [f"{group[key]['value']:.{places}f} ± {group[f'{key}_sd']:.{places}f}" for group in quoted]
+        figures = [
+            f"{group[key]['value']:.{places}f} ± {group[f'{key}_sd']:.{places}f}"
+            for group in quoted
+        ]
         assert row[1].split(" | ") == figures
 
 
 def test_a_page_of_all_three_has_the_figures_of_each(tmp_path):
-    """Every figure of a sweep or a rule in the report of the merged studies is that of the study by itself."""
+    """Every figure of a sweep or a rule in the report of the merged studies is that of the study by
+    itself.
+    """
     parts = [str(RESULTS / name) for name in TASKS]
     assert main(["study", "merge", *parts, "--out", str(tmp_path / "all")]) == 0
     assert main(["report", str(tmp_path / "all"), "--out", str(tmp_path / "report.html")]) == 0
@@ -84,11 +94,15 @@ def test_a_page_of_all_three_has_the_figures_of_each(tmp_path):
         study = open_study(RESULTS / name)
         (found,) = analyze(study.runs, study.metrics, Options()).to_dict()["tasks"]
         for part in ("groups", "comparison", "regimes", "recommended"):
-            assert figures(shown[task][part]) == pytest.approx(figures(found[part]), rel=1e-4, abs=1e-4)
+            assert figures(shown[task][part]) == pytest.approx(
+                figures(found[part]), rel=1e-4, abs=1e-4
+            )
 
 
 def figures(found):
-    """All numbers of nested findings, each at its path, but for details that the page leaves out."""
+    """All numbers of nested findings, each at its path, but for details that the page leaves
+    out.
+    """
     if isinstance(found, dict):
         found = {key: value for key, value in found.items() if key != "violations"}
     elif isinstance(found, list | tuple):
@@ -99,9 +113,13 @@ def figures(found):
 
 
 def cell(found):
-    """Return / cost as the table of precisions has them, where costs of 50 and more have no decimals."""
+    """Return / cost as the table of precisions has them, where costs of 50 and more have no
+    decimals.
+    """
     places = 0 if found["cost"]["value"] >= 50 else 1
-    figures = [(found[key]["value"], found[f"{key}_sd"], n) for key, n in (("return", 1), ("cost", places))]
+    figures = [
+        (found[key]["value"], found[f"{key}_sd"], n) for key, n in (("return", 1), ("cost", places))
+    ]
     return " / ".join(f"{value:.{n}f} ± {sd:.{n}f}" for value, sd, n in figures)
 
 
@@ -111,7 +129,11 @@ def test_what_precision_does_is_quoted_correctly(place, capsys, text):
     cells = {f"lambda {group['lambda']:.3g}": cell(group) for group in found["groups"]}
     cells["gradient ascent, limit 10"] = cell(found["comparison"][0])
     section = text.split("## Does the precision change the result?\n")[1].split("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith(("| lambda", "| gradient"))]
+    rows = [
+        line.strip("|").split("|")
+        for line in section.splitlines()
+        if line.startswith(("| lambda", "| gradient"))
+    ]
     assert len(rows) == 5
     quoted = {name.strip(): columns[place].strip() for name, *columns in rows}
     assert {name: value for name, value in quoted.items() if value} == cells

@@ -11,7 +11,9 @@ from rich.text import Text
 from saddle.tables import Column, print_table, table_lines
 from saddle.words import counted
 
-WORD = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1, max_size=30)
+WORD = st.text(
+    st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1, max_size=30
+)
 CELL = st.one_of(
     st.just(""),
     st.floats(-1e6, 1e6).map(lambda value: f"{value:.3g}"),
@@ -33,7 +35,9 @@ def tables(draw):
 
 def printed(columns, rows, width, **options):
     """What a terminal of this width receives, without colours."""
-    screen = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, highlight=False)
+    screen = Console(
+        file=io.StringIO(), width=width, force_terminal=True, color_system=None, highlight=False
+    )
     print_table(screen, columns, rows, **options)
     return screen.file.getvalue()  # type: ignore[attr-defined]
 
@@ -46,7 +50,11 @@ def words(text):
 def test_every_cell_is_whole_at_every_width(table):
     columns, rows, width = table
     out = printed(columns, rows, width)
-    wrapped = columns[-1].wraps and "last" in out.splitlines()[0] and len(out.splitlines()) > 1 + len(rows)
+    wrapped = (
+        columns[-1].wraps
+        and "last" in out.splitlines()[0]
+        and len(out.splitlines()) > 1 + len(rows)
+    )
     for row in rows:
         for cell in row[:-1] if wrapped else row:
             assert words(cell) in words(out)
@@ -61,7 +69,11 @@ def test_only_a_word_longer_than_the_terminal_makes_a_line_longer(table):
         assert line.cell_len <= max(width, 2 * longest + len("  name0 "))
 
 
-COLUMNS = (Column("limit", identifies=True, right=True), Column("rule", identifies=True), Column("return", right=True))
+COLUMNS = (
+    Column("limit", identifies=True, right=True),
+    Column("rule", identifies=True),
+    Column("return", right=True),
+)
 ROWS = [("10", "fixed", "25.8 [4.59, 25.9]"), ("25", "pid", "-3 [-11, …]")]
 
 
@@ -111,7 +123,11 @@ def test_colours_end_with_their_cell():
 
 @pytest.mark.parametrize(
     ("count", "noun", "plural", "text"),
-    [(1, "seed", "", "1 seed"), (0, "seed", "", "0 seeds"), (1, "cell has", "cells have", "1 cell has")],
+    [
+        (1, "seed", "", "1 seed"),
+        (0, "seed", "", "0 seeds"),
+        (1, "cell has", "cells have", "1 cell has"),
+    ],
 )
 def test_one_of_a_thing_is_singular(count, noun, plural, text):
     assert counted(count, noun, plural) == text

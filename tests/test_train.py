@@ -12,13 +12,31 @@ from saddle import policies
 from saddle.cli import main
 
 TASK = "SafetyPointCircle1-v0"
-SMALL = ("--ppo.steps-per-epoch", "1000", "--ppo.hidden", "8", "8", "--ppo.passes", "2", "--ppo.batch", "500")
+SMALL = (
+    "--learner.steps-per-epoch",
+    "1000",
+    "--learner.hidden",
+    "8",
+    "8",
+    "--learner.passes",
+    "2",
+    "--learner.batch",
+    "500",
+)
 DOC = Path(__file__).parents[1] / "docs" / "algorithms.md"
 
 
 def command(out, *more):
-    rule = ("--multiplier:pid", "--multiplier.kp", "1e-3", "--limit", "25")  # rules may come before other options
-    return main(["train", TASK, *rule, "--seeds", "2", "--steps", "4e3", "--out", str(out), *SMALL, *more])
+    rule = (
+        "--multiplier:pid",
+        "--multiplier.kp",
+        "1e-3",
+        "--limit",
+        "25",
+    )  # rules may come before other options
+    return main(
+        ["train", TASK, *rule, "--seeds", "2", "--steps", "4e3", "--out", str(out), *SMALL, *more]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +55,21 @@ def test_a_training_is_a_study(trained):
     metrics = study.metrics.sort("run", "epoch")
     assert metrics["epoch"].to_list() == [0, 1, 2, 3] * 2
     assert metrics["env_steps"].to_list() == [1000, 2000, 3000, 4000] * 2
-    wanted = {"return", "cost", "window_cost", "lambda", "beta", "kl", "passes", "entropy", "std", "loss_pi"}
-    assert wanted | {"loss_vr", "loss_vc", "ev_r", "ev_c", "grad_r", "grad_c", "grad_pi"} <= set(metrics.columns)
+    wanted = {
+        "return",
+        "cost",
+        "window_cost",
+        "lambda",
+        "beta",
+        "kl",
+        "passes",
+        "entropy",
+        "std",
+        "loss_pi",
+    }
+    assert wanted | {"loss_vr", "loss_vc", "ev_r", "ev_c", "grad_r", "grad_c", "grad_pi"} <= set(
+        metrics.columns
+    )
     assert json.loads(study.runs["params"][0])["rule"]["kp"] == 1e-3
     assert list((trained / "tensorboard").glob("events*"))
 
@@ -54,7 +85,10 @@ def test_evaluate(trained, capsys):
     assert main(["evaluate", str(trained), "--episodes", "3", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)
     assert [score["mode"] for score in scores] == ["deterministic", "stochastic"] * 2
-    assert all(score["length_mean"] == 500 and score["limit"] == 25 and score["episodes"] == 3 for score in scores)
+    assert all(
+        score["length_mean"] == 500 and score["limit"] == 25 and score["episodes"] == 3
+        for score in scores
+    )
     assert all(0 <= score["violating"] <= 1 for score in scores)
     assert scores[0]["return_mean"] != scores[1]["return_mean"]
 
@@ -70,9 +104,14 @@ def test_export_and_the_example_of_the_docs(trained, tmp_path, capsys, monkeypat
     scope: dict = {}
     exec(code[1], scope)
     obs = np.random.default_rng(0).normal(size=28).astype(np.float32)
-    np.testing.assert_allclose(scope["act"](obs), policies.load(tmp_path / "POLICY")(obs), atol=1e-5)
+    np.testing.assert_allclose(
+        scope["act"](obs), policies.load(tmp_path / "POLICY")(obs), atol=1e-5
+    )
     assert scope["act"](obs, np.random.default_rng(0)).shape == (2,)
-    assert main(["evaluate", str(tmp_path / "POLICY"), "--episodes", "1", "--limit", "0", "--json"]) == 0
+    assert (
+        main(["evaluate", str(tmp_path / "POLICY"), "--episodes", "1", "--limit", "0", "--json"])
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +122,10 @@ def test_export_and_the_example_of_the_docs(trained, tmp_path, capsys, monkeypat
         (("train", TASK, "--out", "x", "--limit", "1", "2"), "one per constraint"),
         (("train", TASK, "--out", "x", "--seeds", "0"), "at least 1"),
         (("train", TASK, "--out", "x", "--steps", "10"), "less than one epoch"),
-        (("train", TASK, "--out", "x", "--multiplier:fixed", "--multiplier.init", "-1"), "0 or more"),
+        (
+            ("train", TASK, "--out", "x", "--multiplier:fixed", "--multiplier.init", "-1"),
+            "0 or more",
+        ),
         (("evaluate", "nowhere"), "unknown policy"),
         (("evaluate", ".", "--episodes", "0"), "at least 1"),
         (("export", "nowhere", "--out", "x"), "not a study"),

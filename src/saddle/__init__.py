@@ -1,4 +1,7 @@
-"""Saddle: what a Lagrange multiplier buys in safe reinforcement learning."""
+"""Saddle: what a Lagrange multiplier buys in safe reinforcement learning.
+
+Everything public is a name of this module, loaded when it is first used.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -9,25 +12,71 @@ if TYPE_CHECKING:
     from saddle import analysis as analysis
     from saddle import gym as gym
     from saddle import tasks as tasks
+    from saddle.collect.rollout import Decision as Decision
+    from saddle.collect.rollout import Rollout as Rollout
+    from saddle.errors import SaddleError as SaddleError
+    from saddle.interface import analyze as analyze
+    from saddle.interface import load_policy as load_policy
+    from saddle.interface import run_study as run_study
+    from saddle.interface import train as train
+    from saddle.learners import PPO as PPO
+    from saddle.learners import LearnerSettings as LearnerSettings
+    from saddle.learners import register_learner as register_learner
+    from saddle.learners.api import Learned as Learned
+    from saddle.multipliers import PID as PID
+    from saddle.multipliers import Fixed as Fixed
+    from saddle.multipliers import GradientAscent as GradientAscent
+    from saddle.multipliers import Rule as Rule
+    from saddle.multipliers import register_rule as register_rule
+    from saddle.study.plan import Plan as Plan
+    from saddle.study.plan import Stage as Stage
+    from saddle.study.store import Study as Study
     from saddle.study.store import open_study as open_study
+    from saddle.tasks.registry import make as make
+    from saddle.tasks.registry import register as register
 
 __version__ = "0.1.0"
 
-__all__ = ["analysis", "gym", "open_study", "tasks"]
-
 _MODULES = ("analysis", "gym", "tasks")
+_HOMES = {
+    "PID": "saddle.multipliers",
+    "PPO": "saddle.learners",
+    "Decision": "saddle.collect.rollout",
+    "Fixed": "saddle.multipliers",
+    "GradientAscent": "saddle.multipliers",
+    "Learned": "saddle.learners.api",
+    "LearnerSettings": "saddle.learners",
+    "Plan": "saddle.study.plan",
+    "Rollout": "saddle.collect.rollout",
+    "Rule": "saddle.multipliers",
+    "SaddleError": "saddle.errors",
+    "Stage": "saddle.study.plan",
+    "Study": "saddle.study.store",
+    "analyze": "saddle.interface",
+    "load_policy": "saddle.interface",
+    "make": "saddle.tasks.registry",
+    "open_study": "saddle.study.store",
+    "register": "saddle.tasks.registry",
+    "register_learner": "saddle.learners",
+    "register_rule": "saddle.multipliers",
+    "run_study": "saddle.interface",
+    "train": "saddle.interface",
+}
+"""Where each public name lives."""
+
+__all__ = [*_MODULES, *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 register_with_gymnasium()
 
 
 def __getattr__(name: str) -> Any:
-    """`saddle.open_study`, `saddle.tasks` and the like, loaded when they are first used."""
+    """`saddle.train`, `saddle.PPO`, `saddle.tasks` and the like, loaded when they are first
+    used.
+    """
     if name in _MODULES:
         return importlib.import_module(f"saddle.{name}")
-    if name == "open_study":
-        from saddle.study.store import open_study
-
-        return open_study
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'saddle' has no attribute {name!r}")
 
 

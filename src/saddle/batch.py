@@ -1,4 +1,6 @@
-"""One flat batch, however worlds or members are stacked: for what wants to see all of them at once."""
+"""One flat batch, however worlds or members are stacked: for what wants to see all of them at
+once.
+"""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,10 +14,11 @@ Y = TypeVar("Y")
 
 
 def one_batch(batched: Callable[[X], Y]) -> Callable[[X], Y]:
-    """Make of `batched`, which maps leaves [N, ...] to leaves [N, ...], a function of one world or member.
+    """Make of `batched`, which maps leaves [N, ...] to leaves [N, ...], a function of one world or
+    member.
 
-    Under `jax.vmap`, nested as deep as you like, `batched` is called once with all of them along one axis. It may not
-    close over traced values.
+    Under `jax.vmap`, nested as deep as you like, `batched` is called once with all of them along
+    one axis. It may not close over traced values.
     """
 
     @custom_vmap
@@ -33,6 +36,8 @@ def one_batch(batched: Callable[[X], Y]) -> Callable[[X], Y]:
         return out, jax.tree.map(lambda _: True, out)
 
     def single(x: X) -> Y:
-        return jax.tree.map(lambda leaf: leaf[0], flat(jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], x)))
+        return jax.tree.map(
+            lambda leaf: leaf[0], flat(jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], x))
+        )
 
     return single

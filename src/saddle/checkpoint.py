@@ -1,7 +1,8 @@
-"""Checkpoints: one safetensors file with a pytree's leaves by path and a JSON of facts. Atomic, and never pickle.
+"""Checkpoints: one safetensors file with a pytree's leaves by path and a JSON of facts. Atomic, and
+never pickle.
 
-A save writes beside the old file, flushes to disk and renames; the checkpoint before it stays as FILE.prev. A reader
-sees a whole checkpoint, or falls back to the one before.
+A save writes beside the old file, flushes to disk and renames; the checkpoint before it stays as
+FILE.prev. A reader sees a whole checkpoint, or falls back to the one before.
 """
 
 import json
@@ -24,7 +25,9 @@ FACTS = "saddle"
 
 
 def save(path: Path, state: Any, facts: dict[str, Any]) -> None:
-    """Write `state` and `facts` (plain JSON) to `path`. On a full disk the file that was there stays."""
+    """Write `state` and `facts` (plain JSON) to `path`. On a full disk the file that was there
+    stays.
+    """
     arrays = {name: np.asarray(_plain(leaf), order="C") for name, leaf in _leaves(state)}
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -47,7 +50,9 @@ def size(state: Any) -> int:
 
 
 def snapshot(state: Any) -> Any:
-    """The state as NumPy arrays that later epochs do not touch; keys as their numbers, which is how files hold them."""
+    """The state as NumPy arrays that later epochs do not touch; keys as their numbers, which is how
+    files hold them.
+    """
     for leaf in jax.tree.leaves(state):
         if isinstance(leaf, jax.Array) and not _is_key(leaf):
             leaf.copy_to_host_async()  # all on their way before the first is waited for
@@ -55,19 +60,27 @@ def snapshot(state: Any) -> Any:
 
 
 def _own(leaf: Any) -> np.ndarray:
-    """From a CPU an array comes as a view of what an epoch takes over; from a GPU it is a copy already."""
+    """From a CPU an array comes as a view of what an epoch takes over; from a GPU it is a copy
+    already.
+    """
     array = _plain(leaf)
     return array if isinstance(leaf, jax.Array) and jax.default_backend() != "cpu" else array.copy()
 
 
 def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
-    """State shaped like `like` (arrays or shapes), and facts. A damaged file gives way to FILE.prev, with a warning."""
+    """State shaped like `like` (arrays or shapes), and facts. A damaged file gives way to
+    FILE.prev, with a warning.
+    """
     try:
         return _read(path, like)
     except _Damaged as error:
         if not _previous(path).exists():
-            raise SaddleError(f"{error}; there is no earlier checkpoint, so {_anew(path)}") from None
-        warnings.warn(f"{error}; going on from the checkpoint before it, {_previous(path).name}", stacklevel=2)
+            raise SaddleError(
+                f"{error}; there is no earlier checkpoint, so {_anew(path)}"
+            ) from None
+        warnings.warn(
+            f"{error}; going on from the checkpoint before it, {_previous(path).name}", stacklevel=2
+        )
     try:
         return _read(_previous(path), like)
     except _Damaged as error:
@@ -94,19 +107,26 @@ def _read(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
             facts = json.loads((file.metadata() or {})[FACTS])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise _Damaged(f"the checkpoint {path} is missing or damaged ({type(error).__name__})") from None
+        raise _Damaged(
+            f"the checkpoint {path} is missing or damaged ({type(error).__name__})"
+        ) from None
     names = [name for name, _ in _leaves(like)]
     wanted, treedef = jax.tree.flatten(like)
     if set(names) != set(arrays) or any(
         _shape(leaf) != arrays[name].shape for name, leaf in zip(names, wanted, strict=True)
     ):
-        raise SaddleError(f"the checkpoint {path} belongs to another config: its arrays have other names or shapes")
+        raise SaddleError(
+            f"the checkpoint {path} belongs to another config: its arrays have other names or "
+            f"shapes"
+        )
     leaves = [_restore(arrays[name], leaf) for name, leaf in zip(names, wanted, strict=True)]
     return jax.tree.unflatten(treedef, leaves), facts
 
 
 def _leaves(tree: Any) -> list[tuple[str, Any]]:
-    return [(jax.tree_util.keystr(path, simple=True, separator="."), x) for path, x in _flatten(tree)]
+    return [
+        (jax.tree_util.keystr(path, simple=True, separator="."), x) for path, x in _flatten(tree)
+    ]
 
 
 def _flatten(tree: Any) -> list:

@@ -1,6 +1,7 @@
 """The command `saddle`: one small function per verb, no logic.
 
-Everything heavy (JAX, MuJoCo, matplotlib) is imported inside the verbs, so that help and mistakes answer at once.
+Everything heavy (JAX, MuJoCo, matplotlib) is imported inside the verbs, so that help and mistakes
+answer at once.
 """
 
 import sys
@@ -11,24 +12,33 @@ from typing import Annotated, Any, Literal, Union
 from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
 import saddle
-from saddle import process, streams
-from saddle.cli_bench import Engine, Json, Tasks, bench
+from saddle import process, references, streams
+from saddle.cli_bench import Engine, Json, Tasks, bench, bench_learner, bench_study
 from saddle.cli_parse import Verbs, parse
 from saddle.cli_study import imports, study
-from saddle.config import PPO, whole
+from saddle.config import whole
 from saddle.errors import OutputError, SaddleError
+from saddle.learners import PPO, LearnerSettings, learner_class
 from saddle.multipliers import GradientAscent, Rule, rules
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
 
 'saddle VERB --help' explains one verb, 'saddle --version' prints the version."""
 
+TASK = arg(
+    metavar="TASK",
+    help="A task's name, as 'saddle tasks' lists it, or module:attribute of one's own.",
+)
+
 app = Verbs()
 
 
 @app.command
 def tasks(as_json: Json = False) -> None:
-    """List the tasks: sizes, episode length, what is constrained, the published cost limits."""
+    """List the tasks: sizes, episode length, what is constrained, the published cost limits.
+
+    Those of installed packages are loaded for that, and listed with where they come from.
+    """
     from saddle import tasks_table
 
     tasks_table.show(as_json)
@@ -44,44 +54,67 @@ def doctor(as_json: Json = False) -> None:
 
 @app.command
 def play(
-    task: Annotated[Positional[str], arg(metavar="TASK", help="Name of the task, as 'saddle tasks' lists it.")],
+    task: Annotated[Positional[str], TASK],
     policy: Annotated[
         str | None,
         arg(
             metavar="POLICY",
             help="'random', 'scripted', or the path of a policy.",
-            help_behavior_hint="(default: scripted; random for velocity tasks)",
+            help_behavior_hint="(default: scripted where the task has that, else random)",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        arg(metavar="FILE", help="Picture to write: .png, .gif or .mp4.", help_behavior_hint="(default: TASK.png)"),
+        arg(
+            metavar="FILE",
+            help="Picture to write: .png, .gif or .mp4.",
+            help_behavior_hint="(default: TASK.png)",
+        ),
     ] = None,
     seed: Annotated[int, arg(metavar="N", help="Seed of the world and of a random policy.")] = 0,
     steps: Annotated[
-        int | None, arg(metavar="N", help="Env steps to play.", help_behavior_hint="(default: a whole episode)")
+        int | None,
+        arg(
+            metavar="N", help="Env steps to play.", help_behavior_hint="(default: a whole episode)"
+        ),
     ] = None,
-    lidar: Annotated[bool, arg(help="Draw the lidar readings around the robot.", help_behavior_hint="")] = False,
+    lidar: Annotated[
+        bool, arg(help="Draw the lidar readings around the robot.", help_behavior_hint="")
+    ] = False,
 ) -> None:
-    """Play one episode and draw it: a point task from above, with the robot's way; a velocity task from the side."""
+    """Play one episode and draw it: a point task from above, with the robot's way; a velocity task
+    from the side.
+
+    Of a task that has no scene, reward and costs in time are drawn.
+    """
     from saddle.play import play
 
-    play(task, policy, out or Path(f"{task}.png"), seed, steps, lidar)
+    play(task, policy, out or Path(f"{task.rpartition(':')[2]}.png"), seed, steps, lidar)
 
 
 @app.command
 def parity(
     golden: Annotated[
         Path | None,
-        arg(metavar="DIR", help="Folder of reference transitions.", help_behavior_hint="(default: Saddle's own)"),
+        arg(
+            metavar="DIR",
+            help="Folder of reference transitions.",
+            help_behavior_hint="(default: Saddle's own)",
+        ),
     ] = None,
     tasks: Tasks = (),
-    precision: Annotated[Literal["float32", "float64"], arg(help="Arithmetic of the replay.")] = "float32",
+    precision: Annotated[
+        Literal["float32", "float64"], arg(help="Arithmetic of the replay.")
+    ] = "float32",
     as_json: Json = False,
-    markdown: Annotated[bool, arg(help="Print the tables of docs/parity.md.", help_behavior_hint="")] = False,
+    markdown: Annotated[
+        bool, arg(help="Print the tables of docs/parity.md.", help_behavior_hint="")
+    ] = False,
     engine: Engine = None,
 ) -> int:
-    """Replay reference transitions step by step and report the errors. Exits with 1 when a tolerance is missed."""
+    """Replay reference transitions step by step and report the errors. Exits with 1 when a
+    tolerance is missed.
+    """
     from saddle.parity import run
 
     return 0 if run(golden, sum(tasks, ()), precision, as_json, markdown, engine) else 1
@@ -89,21 +122,39 @@ def parity(
 
 @app.command
 def train(
-    task: Annotated[Positional[str], arg(metavar="TASK", help="Name of the task, as 'saddle tasks' lists it.")],
-    out: Annotated[Path, arg(metavar="DIR", help="Directory for metrics, checkpoints and policies.")],
+    task: Annotated[Positional[str], TASK],
+    out: Annotated[
+        Path, arg(metavar="DIR", help="Directory for metrics, checkpoints and policies.")
+    ],
     multiplier: Rule = GradientAscent(),
-    limit: Annotated[tuple[float, ...], arg(metavar="D ...", help="Cost limit of each constraint.")] = (25.0,),
+    limit: Annotated[
+        tuple[float, ...], arg(metavar="D ...", help="Cost limit of each constraint.")
+    ] = (25.0,),
     seeds: Annotated[int, arg(metavar="N", help="Runs: seeds 0 to N - 1.")] = 1,
     steps: Annotated[float, arg(metavar="N", help="Env steps of each run.")] = 3.5e7,
-    ppo: PPO = PPO(),
-    resume: Annotated[bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")] = False,
+    learner: LearnerSettings = PPO(),
+    resume: Annotated[
+        bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")
+    ] = False,
     limit_time: Annotated[
-        str | None, arg(metavar="TIME", help="Stop cleanly after, e.g., 9m.", help_behavior_hint="(default: never)")
+        str | None,
+        arg(
+            metavar="TIME",
+            help="Stop cleanly after, e.g., 9m.",
+            help_behavior_hint="(default: never)",
+        ),
     ] = None,
-    tensorboard: Annotated[bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")] = False,
+    tensorboard: Annotated[
+        bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")
+    ] = False,
 ) -> int:
-    """Train one multiplier rule on a task: --multiplier:ga (the default), --multiplier:fixed, --multiplier:pid ..."""
-    from saddle.train import train
+    """Train one multiplier rule on a task: --multiplier:ga (the default), --multiplier:fixed,
+    --multiplier:pid ...
+
+    --learner:NAME chooses another learner than ppo, one of an installed package or module:Class;
+    its settings are then the options --learner.SETTING.
+    """
+    from saddle.verbs.train import train
 
     return train(
         task,
@@ -112,7 +163,7 @@ def train(
         seeds,
         whole("--steps", steps),
         out,
-        ppo,
+        learner,
         resume,
         limit_time,
         tensorboard,
@@ -122,7 +173,9 @@ def train(
 
 @app.command
 def evaluate(
-    path: Annotated[Positional[Path], arg(metavar="DIR", help="A study or training, or the folder of a policy.")],
+    path: Annotated[
+        Positional[Path], arg(metavar="DIR", help="A study or training, or the folder of a policy.")
+    ],
     episodes: Annotated[int, arg(metavar="N", help="Episodes of each policy.")] = 100,
     limit: Annotated[
         tuple[float, ...],
@@ -135,7 +188,9 @@ def evaluate(
     seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Play trained policies, by their mean and as trained: return, cost, and the share of violating episodes."""
+    """Play trained policies, by their mean and as trained: return, cost, and the share of violating
+    episodes.
+    """
     from saddle.evaluate import evaluate
 
     evaluate(path, episodes, limit, seed, as_json)
@@ -144,9 +199,12 @@ def evaluate(
 @app.command
 def export(
     path: Annotated[Positional[Path], arg(metavar="DIR", help="A study or training.")],
-    out: Annotated[Path, arg(metavar="POLICY", help="Folder to write policy.npz and policy.json to.")],
+    out: Annotated[
+        Path, arg(metavar="POLICY", help="Folder to write policy.npz and policy.json to.")
+    ],
     run: Annotated[
-        str | None, arg(metavar="RUN", help="Name of the run.", help_behavior_hint="(default: the only one)")
+        str | None,
+        arg(metavar="RUN", help="Name of the run.", help_behavior_hint="(default: the only one)"),
     ] = None,
 ) -> None:
     """Write a trained policy as plain arrays, for use without Saddle."""
@@ -167,11 +225,20 @@ Limits = Annotated[  # one tuple per --limit, as with --task
 ]
 Published = Annotated[
     bool,
-    arg(help="Smooth over linear lambda with frac 0.5, and take running maxima, as published.", help_behavior_hint=""),
+    arg(
+        help="Smooth over linear lambda with frac 0.5, and take running maxima, as published.",
+        help_behavior_hint="",
+    ),
 ]
-Constraint = Annotated[int, arg(metavar="N", help="Which of several constraints to look at; the first is 0.")]
+Constraint = Annotated[
+    int, arg(metavar="N", help="Which of several constraints to look at; the first is 0.")
+]
 Unfinished = Annotated[
-    bool, arg(help="Look at runs that are still in progress too, as far as they are.", help_behavior_hint="")
+    bool,
+    arg(
+        help="Look at runs that are still in progress too, as far as they are.",
+        help_behavior_hint="",
+    ),
 ]
 
 
@@ -184,7 +251,9 @@ def analyze(
     unfinished: Unfinished = False,
     as_json: Json = False,
 ) -> None:
-    """Say what a study shows: lambda*, frontier, regimes, recommended limits, margins, and rules compared."""
+    """Say what a study shows: lambda*, frontier, regimes, recommended limits, margins, and rules
+    compared.
+    """
     from saddle.analysis import Options, verbs
 
     verbs.analyze(study, Options.of_command(limits, published, constraint, unfinished), as_json)
@@ -220,13 +289,20 @@ def report(
     out: Annotated[Path, arg(metavar="FILE", help="HTML file to write.")] = Path("report.html"),
     limits: Annotated[
         UseAppendAction[tuple[tuple[float, ...], ...]],
-        arg(name="limit", metavar="D ...", help="Cost limits to answer beside the usual ones.", help_behavior_hint=""),
+        arg(
+            name="limit",
+            metavar="D ...",
+            help="Cost limits to answer beside the usual ones.",
+            help_behavior_hint="",
+        ),
     ] = (),
     published: Published = False,
     constraint: Constraint = 0,
     unfinished: Unfinished = False,
 ) -> None:
-    """Write one HTML file that shows a study, offline: frontier, profile, lambda* at any limit, rules compared."""
+    """Write one HTML file that shows a study, offline: frontier, profile, lambda* at any limit,
+    rules compared.
+    """
     from saddle.analysis import Options
     from saddle.report.page import write
 
@@ -239,12 +315,14 @@ app.command(imports, name="import", help="Make a study of logs that other softwa
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 good, 1 a check failed, 2 bad input, 130 interrupted."""
+    """Run the command line and return its exit code: 0 good, 1 a check failed, 2 bad input, 130
+    interrupted.
+    """
     if argv is None:
         process.becomes_command()
         argv = sys.argv[1:]
     try:
-        with streams.guarded():
+        with streams.guarded(), references.announcing(streams.note):
             return _dispatch(argv)
     except OutputError as error:
         if not error.reader_left:
@@ -261,7 +339,10 @@ def _dispatch(argv: Sequence[str]) -> int:
     if list(argv) == ["--version"]:
         print(f"saddle {saddle.__version__}")
         return 0
-    if list(argv[:1]) == ["train"]:  # who asks for anything else does not wait for packages with rules of their own
+    argv = _choose_learner(argv)
+    if list(argv[:1]) == [
+        "train"
+    ]:  # who asks for anything else does not wait for packages with rules of their own
         train.__annotations__["multiplier"] = _one_of_the_rules()
     try:
         call = parse(app, DESCRIPTION, _rule_last(argv) or ["--help"])
@@ -270,13 +351,40 @@ def _dispatch(argv: Sequence[str]) -> int:
     return call() or 0
 
 
+def _choose_learner(argv: Sequence[str]) -> list[str]:
+    """Give the verbs that train the options of the learner that --learner:NAME names; returns the
+    other words.
+    """
+    named = [word for word in argv if word.startswith(("--learner:", "learner:"))]
+    kind = learner_class(named[-1].partition(":")[2]) if named else PPO
+    _set_learner(train, kind())
+    _set_learner(bench_learner, kind().for_bench())
+    _set_learner(bench_study, kind().for_bench())
+    return [word for word in argv if word not in named]
+
+
+def _set_learner(verb: Any, settings: LearnerSettings) -> None:
+    """The parser reads a verb's options from its signature: the type of `learner`, and its
+    default.
+    """
+    verb.__annotations__["learner"] = type(settings)
+    defaults = []
+    for default in verb.__defaults__:
+        defaults.append(settings if isinstance(default, LearnerSettings) else default)
+    verb.__defaults__ = tuple(defaults)
+
+
 def _one_of_the_rules() -> Any:
-    """The type of --multiplier: a subcommand for each rule, with the rule's settings as its options."""
+    """The type of --multiplier: a subcommand for each rule, with the rule's settings as its
+    options.
+    """
     return Union[tuple(Annotated[rule, subcommand(name=name)] for name, rule in rules().items())]  # noqa: UP007
 
 
 def _rule_last(argv: Sequence[str]) -> list[str]:
-    """Put the rule (--multiplier:pid) and its options last, where the parser wants them, wherever they were written."""
+    """Put the rule (--multiplier:pid) and its options last, where the parser wants them, wherever
+    they were written.
+    """
     front: list[str] = []
     rule: list[str] = []
     options: list[str] = []

@@ -1,4 +1,6 @@
-"""The verbs `saddle bench ...`, and the options that they share with others: one small function each, no logic."""
+"""The verbs `saddle bench ...`, and the options that they share with others: one small function
+each, no logic.
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,19 +8,28 @@ from typing import Annotated, Literal
 from tyro.conf import UseAppendAction, arg
 
 from saddle.cli_parse import Verbs
-from saddle.config import PPO, Precision
+from saddle.learners import PPO, LearnerSettings, Precision
 
-Json = Annotated[bool, arg(name="json", help="Print JSON instead of a table.", help_behavior_hint="")]
-Tasks = Annotated[  # one tuple per --task, so that both `--task A B` and `--task A --task B` mean A and B
+Json = Annotated[
+    bool, arg(name="json", help="Print JSON instead of a table.", help_behavior_hint="")
+]
+# One tuple per --task, so that both `--task A B` and `--task A --task B` mean A and B
+Tasks = Annotated[
     UseAppendAction[tuple[tuple[str, ...], ...]],
-    arg(name="task", metavar="TASK ...", help="Only these.", help_behavior_hint="(default: all)"),
+    arg(
+        name="task",
+        metavar="TASK ...",
+        help="Only these: names, or module:attribute.",
+        help_behavior_hint="(default: all)",
+    ),
 ]
 
 Engine = Annotated[
     Literal["native", "mjx-jax", "mjx-warp"] | None,
     arg(
         metavar="ENGINE",
-        help="Of the velocity tasks: native (MuJoCo C), mjx-jax or mjx-warp. Alone, it means only these tasks.",
+        help="Of the velocity tasks: native (MuJoCo C), mjx-jax or mjx-warp. Alone, it means only "
+        "these tasks.",
         help_behavior_hint="(default: the best one here)",
     ),
 ]
@@ -33,7 +44,9 @@ def bench_tasks(
     as_json: Json = False,
     engine: Engine = None,
 ) -> None:
-    """Measure env steps per second of each task, against MuJoCo C stepping the same worlds on one core."""
+    """Measure env steps per second of each task, against MuJoCo C stepping the same worlds on one
+    core.
+    """
     from saddle.bench.tasks import run
 
     run(sum(tasks, ()), worlds, as_json, engine)
@@ -41,19 +54,22 @@ def bench_tasks(
 
 @bench.command(name="learner")
 def bench_learner(
-    task: Annotated[str, arg(metavar="TASK", help="Name of the task.")] = "SafetyPointCircle1-v0",
+    task: Annotated[
+        str, arg(metavar="TASK", help="Name of the task, or module:attribute.")
+    ] = "SafetyPointCircle1-v0",
     members: Annotated[int, arg(metavar="N", help="Runs in the population.")] = 1,
     epochs: Annotated[int, arg(metavar="N", help="Epochs to time, after one that compiles.")] = 3,
-    ppo: PPO = PPO(target_kl=1e9),
+    learner: LearnerSettings = PPO(),
     as_json: Json = False,
 ) -> None:
     """Measure training: env steps per second end to end, rollouts and updates apart, and memory.
 
-    No member stops early here (--ppo.target-kl 1e9), so that every epoch takes all its passes.
+    No member stops early here (--learner.target-kl 1e9), so that every epoch takes all its passes.
+    --learner:NAME chooses another learner than ppo.
     """
     from saddle.bench.learner import run
 
-    run(task, members, epochs, ppo, as_json)
+    run(task, members, epochs, learner, as_json)
 
 
 @bench.command(name="study")
@@ -61,19 +77,28 @@ def bench_study(
     tasks: Tasks = (),
     members: Annotated[int, arg(metavar="N", help="Runs in the population.")] = 250,
     epochs: Annotated[int, arg(metavar="N", help="Epochs to time, after one that compiles.")] = 10,
-    precision: Annotated[tuple[Precision, ...], arg(help="Of the networks; one or more.")] = ("tf32", "bf16"),
-    ppo: PPO = PPO(target_kl=1e9),
+    precision: Annotated[tuple[Precision, ...], arg(help="Of the networks; one or more.")] = (
+        "tf32",
+        "bf16",
+    ),
+    learner: LearnerSettings = PPO(),
     out: Annotated[
         Path | None,
-        arg(metavar="DIR", help="Folder to keep the studies in.", help_behavior_hint="(default: a temporary one)"),
+        arg(
+            metavar="DIR",
+            help="Folder to keep the studies in.",
+            help_behavior_hint="(default: a temporary one)",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure training with everything on: env steps per second of a study with its store, metrics and checkpoints.
+    """Measure training with everything on: env steps per second of a study with its store, metrics
+    and checkpoints.
 
-    Velocity tasks take the wide layout on an accelerator. No member stops early (--ppo.target-kl 1e9), so that every
-    epoch takes all its passes. With all eight tasks it also says how long the whole published study takes.
+    Velocity tasks take the wide layout on an accelerator. No member stops early
+    (--learner.target-kl 1e9), so that every epoch takes all its passes. With all eight tasks it
+    also says how long the whole published study takes.
     """
     from saddle.bench.study import run
 
-    run(sum(tasks, ()), members, epochs, precision, ppo, out, as_json)
+    run(sum(tasks, ()), members, epochs, precision, learner, out, as_json)

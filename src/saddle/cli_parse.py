@@ -1,4 +1,6 @@
-"""Parsing apart from running: a mistake in a command line is one line with a suggestion that belongs to its verb."""
+"""Parsing apart from running: a mistake in a command line is one line with a suggestion that
+belongs to its verb.
+"""
 
 import contextlib
 import difflib
@@ -15,13 +17,17 @@ from tyro.extras import SubcommandApp
 
 from saddle.errors import SaddleError
 
-_OPTION = re.compile(r"(?<![\w-])--[a-z][\w.-]*(?![\w.:-])")  # not --multiplier:ga, which names a rule
+_OPTION = re.compile(
+    r"(?<![\w-])--[a-z][\w.-]*(?![\w.:-])"
+)  # not --multiplier:ga, which names a rule
 _RULE = re.compile(r"^ *-{3,} *$", re.MULTILINE)  # the line between two paragraphs of an error
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Verbs(SubcommandApp):
-    """Verbs that the parser does not call: it hands back the call, so that its errors are not mixed with theirs."""
+    """Verbs that the parser does not call: it hands back the call, so that its errors are not mixed
+    with theirs.
+    """
 
     def command(self, func: Any = None, **options: Any) -> Any:
         """Register a function, or a group of verbs, as the parser's own `command` does."""
@@ -41,7 +47,9 @@ def _later(verb: Callable[..., Any]) -> Callable[..., Callable[[], Any]]:
 
 
 def parse(app: Verbs, description: str, argv: Sequence[str]) -> functools.partial[Any]:
-    """The call that a command line asks for. Prints help and leaves by SystemExit(0) where that is asked for."""
+    """The call that a command line asks for. Prints help and leaves by SystemExit(0) where that is
+    asked for.
+    """
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             call = _tyro(app, description, argv)
@@ -66,23 +74,35 @@ def _check_path(path: Path) -> None:
         full.lstat()
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            raise SaddleError(f"the name {path.name[:20]}... is too long for a file; choose a shorter one") from None
+            raise SaddleError(
+                f"the name {path.name[:20]}... is too long for a file; choose a shorter one"
+            ) from None
 
 
 def _printed(app: Verbs, words: Sequence[str]) -> str:
-    """What the parser prints about these words: where nothing is a terminal, without frames and colours."""
+    """What the parser prints about these words: where nothing is a terminal, without frames and
+    colours.
+    """
     shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown), contextlib.suppress(SystemExit):
+    with (
+        contextlib.redirect_stdout(shown),
+        contextlib.redirect_stderr(shown),
+        contextlib.suppress(SystemExit),
+    ):
         _tyro(app, "", words)
     return _COLOUR.sub("", shown.getvalue())
 
 
 def _tyro(app: Verbs, description: str, argv: Sequence[str]) -> Any:
-    return app.cli(prog="saddle", description=description, args=list(argv), config=(FlagCreatePairsOff,))
+    return app.cli(
+        prog="saddle", description=description, args=list(argv), config=(FlagCreatePairsOff,)
+    )
 
 
 class _Mistake:
-    """What the parser has to say about a command line: a title and paragraphs, of which the first says it all."""
+    """What the parser has to say about a command line: a title and paragraphs, of which the first
+    says it all.
+    """
 
     def __init__(self, app: Verbs, argv: Sequence[str]) -> None:
         self.app, self.argv = app, list(argv)
@@ -123,7 +143,9 @@ class _Mistake:
         return f"{self.verb} does not take {word!r}"
 
     def _at_hand(self, option: str) -> str:
-        """Who does not know an option: the verb or, of a rule's options, the rule that was chosen."""
+        """Who does not know an option: the verb or, of a rule's options, the rule that was
+        chosen.
+        """
         rules = [word for word in self.argv if word.startswith("multiplier:")]
         return f"--{rules[0]}" if rules and option.startswith("--multiplier.") else self.verb
 
@@ -138,7 +160,9 @@ class _Mistake:
 
     def _other(self) -> str:
         """A value that cannot be read, or none at all."""
-        choice = re.match(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", self.text)
+        choice = re.match(
+            r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", self.text
+        )
         if choice:
             return f"{choice[2]} cannot be {choice[1]!r}; choose one of {choice[3].rstrip(',')}"
         absent = re.match(r"Missing value for argument '(.*)'", self.text)
@@ -165,7 +189,9 @@ class _Mistake:
         return found[1].split(",") if found else []
 
     def _options(self) -> list[str]:
-        """Options of the verb at hand and, where a rule is named or one is the default, of the rule."""
+        """Options of the verb at hand and, where a rule is named or one is the default, of the
+        rule.
+        """
         words = self.verb.split()[1:]
         shown = self._help(words)
         rules = re.findall(r"(?<![\w-])multiplier:\w+", shown)

@@ -7,23 +7,32 @@ from tyro.conf import Positional, arg
 
 from saddle import process
 from saddle.cli_parse import Verbs
-from saddle.config import Layout, Precision
+from saddle.learners import Layout, Precision
 
 study = Verbs()
 imports = Verbs()
 
 Name = Annotated[
-    Positional[str], arg(metavar="STUDY", help="A preset ('saddle study show' lists them) or a .toml file.")
+    Positional[str],
+    arg(metavar="STUDY", help="A preset ('saddle study show' lists them) or a .toml file."),
 ]
 Dir = Annotated[Positional[Path], arg(metavar="DIR", help="The study's directory.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON.", help_behavior_hint="")]
 Laid = Annotated[
     Layout | None,
-    arg(metavar="{study,wide}", help="Of the worlds; wide fills a GPU.", help_behavior_hint="(default: the study's)"),
+    arg(
+        metavar="{study,wide}",
+        help="Of the worlds; wide fills a GPU.",
+        help_behavior_hint="(default: the study's)",
+    ),
 ]
 Precise = Annotated[
     Precision | None,
-    arg(metavar="{highest,tf32,bf16}", help="Of the networks.", help_behavior_hint="(default: the study's)"),
+    arg(
+        metavar="{highest,tf32,bf16}",
+        help="Of the networks.",
+        help_behavior_hint="(default: the study's)",
+    ),
 ]
 
 
@@ -33,7 +42,9 @@ def show(
         Positional[str | None],
         arg(metavar="STUDY", help="A preset or a .toml file; without it, the presets are listed."),
     ] = None,
-    no_calibrate: Annotated[bool, arg(help="Do not measure how fast this machine is.", help_behavior_hint="")] = False,
+    no_calibrate: Annotated[
+        bool, arg(help="Do not measure how fast this machine is.", help_behavior_hint="")
+    ] = False,
     layout: Laid = None,
     precision: Precise = None,
     as_json: Json = False,
@@ -48,26 +59,45 @@ def show(
 def run(
     name: Name,
     out: Annotated[Path, arg(metavar="DIR", help="Directory of the study.")],
-    resume: Annotated[bool, arg(help="Go on with a study that is there.", help_behavior_hint="")] = False,
+    resume: Annotated[
+        bool, arg(help="Go on with a study that is there.", help_behavior_hint="")
+    ] = False,
     limit_time: Annotated[
-        str | None, arg(metavar="TIME", help="Stop cleanly after this time: 90s, 9m, 1h30m.", help_behavior_hint="")
+        str | None,
+        arg(
+            metavar="TIME",
+            help="Stop cleanly after this time: 90s, 9m, 1h30m.",
+            help_behavior_hint="",
+        ),
     ] = None,
     engine: Annotated[Literal["local", "ray"], arg(help="Where units run.")] = "local",
     address: Annotated[
         str | None,
-        arg(metavar="HOST:PORT", help="Ray cluster to use.", help_behavior_hint="(default: one on this machine)"),
+        arg(
+            metavar="HOST:PORT",
+            help="Ray cluster to use.",
+            help_behavior_hint="(default: one on this machine)",
+        ),
     ] = None,
     sweep: Annotated[
-        Path | None, arg(metavar="DIR", help="Study that holds the sweep for lambda*.", help_behavior_hint="")
+        Path | None,
+        arg(metavar="DIR", help="Study that holds the sweep for lambda*.", help_behavior_hint=""),
     ] = None,
     members: Annotated[
-        int | None, arg(metavar="N", help="Most runs in a unit.", help_behavior_hint="(default: what memory allows)")
+        int | None,
+        arg(
+            metavar="N",
+            help="Most runs in a unit.",
+            help_behavior_hint="(default: what memory allows)",
+        ),
     ] = None,
     layout: Laid = None,
     precision: Precise = None,
     as_json: Json = False,
 ) -> int:
-    """Run a study. Exits with 0 when all is done, 1 when runs failed, 3 at the time limit, 128 + n at signal n."""
+    """Run a study. Exits with 0 when all is done, 1 when runs failed, 3 at the time limit, 128 + n
+    at signal n.
+    """
     from saddle.study.run import run
 
     return run(
@@ -111,7 +141,9 @@ def merge(
     studies: Annotated[Positional[tuple[Path, ...]], arg(metavar="DIR", help="Studies to merge.")],
     out: Annotated[Path, arg(metavar="DIR", help="Directory of the merged study.")],
 ) -> None:
-    """Make one study of several: parts of one plan that ran in different places, or different studies."""
+    """Make one study of several: parts of one plan that ran in different places, or different
+    studies.
+    """
     from saddle.study.merge import merge
 
     merge(studies, out)
@@ -132,7 +164,9 @@ def export(
 
 @imports.command(name="omnisafe")
 def import_omnisafe(
-    logs: Annotated[Positional[Path], arg(metavar="LOGDIR", help="Folder with OmniSafe's logs, at any depth.")],
+    logs: Annotated[
+        Positional[Path], arg(metavar="LOGDIR", help="Folder with OmniSafe's logs, at any depth.")
+    ],
     out: Annotated[Path, arg(metavar="DIR", help="Directory of the new study.")],
 ) -> None:
     """Make a study of OmniSafe's log folders (config.json and progress.csv)."""

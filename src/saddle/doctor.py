@@ -1,7 +1,7 @@
 """`saddle doctor`: what this machine can do, and what to install for the rest.
 
-Each check really tries the thing (imports the package, makes the GL context, compiles and runs a kernel) and never
-raises: a broken install is an answer, not a crash.
+Each check really tries the thing (imports the package, makes the GL context, compiles and runs a
+kernel) and never raises: a broken install is an answer, not a crash.
 """
 
 import contextlib
@@ -43,7 +43,9 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at the machine. Takes a few seconds: imports JAX and MuJoCo, compiles, starts a process per GL backend."""
+    """Look at the machine. Takes a few seconds: imports JAX and MuJoCo, compiles, starts a process
+    per GL backend.
+    """
     return [*_machine(), *_software(), *_engines(), *_pictures(), *_tools()]
 
 
@@ -51,7 +53,10 @@ def show(as_json: bool) -> None:
     """Print the report as text or as JSON: name -> group, ok, detail, advice."""
     findings = examine()
     if as_json:
-        entries = {f.name: {k: v for k, v in dataclasses.asdict(f).items() if k != "name"} for f in findings}
+        entries = {
+            f.name: {k: v for k, v in dataclasses.asdict(f).items() if k != "name"}
+            for f in findings
+        }
         print(json.dumps(entries, indent=2))
         return
     print_table(console(), _COLUMNS, _report(findings), heading=False)
@@ -94,7 +99,9 @@ def _required(package: str) -> str:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding("machine", "cpu", True, f"{_cores()} cores, {platform.machine()}, {platform.system()}")
+    yield Finding(
+        "machine", "cpu", True, f"{_cores()} cores, {platform.machine()}, {platform.system()}"
+    )
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     yield Finding("machine", "memory", True, f"{gib:.1f} GiB")
     cards = _nvidia_cards()
@@ -110,22 +117,33 @@ def _machine() -> Iterator[Finding]:
 
 def _software() -> Iterator[Finding]:
     yield Finding("software", "saddle", True, saddle.__version__)
-    yield Finding("software", "python", True, f"{platform.python_version()}, {platform.python_implementation()}")
+    yield Finding(
+        "software",
+        "python",
+        True,
+        f"{platform.python_version()}, {platform.python_implementation()}",
+    )
     yield _jax()
 
 
 def _engines() -> Iterator[Finding]:
     yield _package("engines", "mujoco", "mujoco", _required("mujoco"))
-    yield _kernels_on_cpu()
-    if _accelerators():
-        yield _kernels_on_gpu()
+    yield _package(
+        "engines",
+        "llvm",
+        "llvmlite",
+        f"{_required('llvmlite')}; contacts on a CPU are slow without it",
+    )
+    yield _kernels()
     mjx = _package("engines", "mjx-jax", "mujoco.mjx", install("mjx"))
     yield mjx
     warp = _package("engines", "mjx-warp", "warp", install("cuda"))
     if warp.ok and not mjx.ok:
         yield dataclasses.replace(warp, ok=False, detail="needs mjx", advice=mjx.advice)
     elif warp.ok and not _accelerators():
-        yield dataclasses.replace(warp, detail=f"{warp.detail}; without an NVIDIA GPU it is slow, and for checks")
+        yield dataclasses.replace(
+            warp, detail=f"{warp.detail}; without an NVIDIA GPU it is slow, and for checks"
+        )
     else:
         yield warp
 
@@ -141,36 +159,40 @@ def _tools() -> Iterator[Finding]:
     yield _package("tools", "tensorboard", "tensorboardX", install("tensorboard"))
 
 
-def _kernels_on_cpu() -> Finding:
-    """Contacts of the point tasks, as machine code for this CPU."""
-    llvm = _package("engines", "llvm", "llvmlite", f"{_required('llvmlite')}; contacts on a CPU are slow without it")
-    return _with_kernel(llvm, "cpu") if llvm.ok else llvm
-
-
-def _kernels_on_gpu() -> Finding:
-    """The same for an NVIDIA GPU, which needs no package but JAX."""
-    return _with_kernel(Finding("engines", "ptx", True, "kernels for NVIDIA GPUs"), "gpu")
-
-
-def _with_kernel(found: Finding, platform: str) -> Finding:
-    """The finding, if a kernel also computes on the platform what JAX computes."""
-    fault = _kernel_fault(platform)
-    if fault is None:
-        return dataclasses.replace(found, detail=f"{found.detail}; a kernel compiles and is right")
-    why = f"contacts are many times slower: {fault}"
-    return dataclasses.replace(found, ok=False, detail=why, advice=_required("jax"))
-
-
-def _kernel_fault(platform: str) -> str | None:
+def _kernels() -> Finding:
+    """Whether the hand-written kernels for the device that JAX runs on may run, and what says
+    no.
+    """
     try:
-        from saddle.tasks.kernel import probe
-    except Exception as error:
-        return _first_line(error)
-    return probe.fault(platform)
+        from saddle.accelerate import gate
+
+        answers = {kind: gate.answer(kind) for kind in gate.kinds()}
+    except Exception as error:  # a value that SADDLE_KERNELS cannot have, too
+        return Finding("engines", "kernels", False, _first_line(error))
+    if not answers:
+        return Finding(
+            "engines", "kernels", False, "there are none for this device; plain JAX runs"
+        )
+    if all(found.allowed for found in answers.values()):
+        return Finding(
+            "engines", "kernels", True, f"on; {', '.join(answers)}: a kernel compiles and is right"
+        )
+    if any(found.by == "switch" for found in answers.values()):
+        return Finding(
+            "engines",
+            "kernels",
+            False,
+            "off by the switch SADDLE_KERNELS=off; plain JAX runs, slower",
+        )
+    reasons = [f"{kind}: {found.why}" for kind, found in answers.items() if not found.allowed]
+    why = f"off by the probe, plain JAX runs, many times slower; {'; '.join(reasons)}"
+    return Finding("engines", "kernels", False, why, _required("jax"))
 
 
 def _cores() -> int:
-    """Cores that this process may use, which in a container or under taskset is fewer than there are."""
+    """Cores that this process may use, which in a container or under taskset is fewer than there
+    are.
+    """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -210,12 +232,16 @@ def _jax() -> Finding:
 def _package(group: str, name: str, module: str, advice: str) -> Finding:
     """Whether a package imports, and its version."""
     try:
-        with contextlib.redirect_stdout(io.StringIO()):  # MJX prints that Warp is missing, which JSON cannot bear
+        with contextlib.redirect_stdout(
+            io.StringIO()
+        ):  # MJX prints that Warp is missing, which JSON cannot bear
             found = importlib.import_module(module)
     except ModuleNotFoundError:
         return Finding(group, name, False, "not installed", advice)
     except Exception as error:
-        return Finding(group, name, False, f"installed, but does not import: {_first_line(error)}", advice)
+        return Finding(
+            group, name, False, f"installed, but does not import: {_first_line(error)}", advice
+        )
     return Finding(group, name, True, _version(found))
 
 
@@ -225,7 +251,9 @@ def _version(module: ModuleType) -> str:
 
 
 def _gl(backend: str, library: str) -> Finding:
-    """Whether MuJoCo can render without a screen through this backend. Choosing one is per process, hence a new one."""
+    """Whether MuJoCo can render without a screen through this backend. Choosing one is per process,
+    hence a new one.
+    """
     environment = {**os.environ, "MUJOCO_GL": backend}
     probe = [sys.executable, "-c", GL_PROBE]
     try:
@@ -234,16 +262,23 @@ def _gl(backend: str, library: str) -> Finding:
         return Finding("pictures", backend, False, f"no answer: {_first_line(error)}", library)
     if done.returncode != 0:
         return Finding("pictures", backend, False, "no GL context could be made", library)
-    return Finding("pictures", backend, True, f"MuJoCo renders without a screen with MUJOCO_GL={backend}")
+    return Finding(
+        "pictures", backend, True, f"MuJoCo renders without a screen with MUJOCO_GL={backend}"
+    )
 
 
 def _video() -> Finding:
     try:
         import imageio_ffmpeg
 
-        encoder = f"imageio-ffmpeg {imageio_ffmpeg.__version__}, ffmpeg {imageio_ffmpeg.get_ffmpeg_version()}"
+        encoder = (
+            f"imageio-ffmpeg {imageio_ffmpeg.__version__}, ffmpeg "
+            f"{imageio_ffmpeg.get_ffmpeg_version()}"
+        )
     except Exception as error:
-        return Finding("pictures", "video", False, f"no .mp4: {_first_line(error)}", install("video"))
+        return Finding(
+            "pictures", "video", False, f"no .mp4: {_first_line(error)}", install("video")
+        )
     return Finding("pictures", "video", True, encoder)
 
 

@@ -6,8 +6,12 @@ class SaddleError(Exception):
 
 
 class OutputError(SaddleError):
-    """Standard output takes no more. Ends whatever prints, a study too: nobody would see how it goes on."""
+    """Standard output takes no more. Ends whatever prints, a study too: nobody would see how it
+    goes on.
+    """
 
     def __init__(self, message: str, reader_left: bool = False) -> None:
         super().__init__(message)
-        self.reader_left = reader_left  # as with `saddle tasks | head`, which is no error to speak of
+        self.reader_left = (
+            reader_left  # as with `saddle tasks | head`, which is no error to speak of
+        )

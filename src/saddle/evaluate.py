@@ -1,4 +1,6 @@
-"""`saddle evaluate` and `saddle export`: what trained policies do, and how to take them elsewhere."""
+"""`saddle evaluate` and `saddle export`: what trained policies do, and how to take them
+elsewhere.
+"""
 
 import json
 import sys
@@ -54,8 +56,11 @@ class Score:
     constraint: str
 
 
-def evaluate(path: Path, episodes: int, limits: tuple[float, ...], seed: int, as_json: bool) -> None:
-    """Play the policies of a study or of a folder, by their mean and as trained; print how they fare.
+def evaluate(
+    path: Path, episodes: int, limits: tuple[float, ...], seed: int, as_json: bool
+) -> None:
+    """Play the policies of a study or of a folder, by their mean and as trained; print how they
+    fare.
 
     limits: one per constraint, in place of the runs' own; none keeps those.
     """
@@ -77,7 +82,9 @@ def export(path: Path, out: Path, run: str | None) -> None:
     study = open_study(path)
     known = study.runs["run"].to_list()
     if run is None and len(known) > 1:
-        raise SaddleError(f"{path} holds {len(known)} runs; choose one with --run, for example --run {known[0]}")
+        raise SaddleError(
+            f"{path} holds {len(known)} runs; choose one with --run, for example --run {known[0]}"
+        )
     chosen = run or known[0]
     study.policy(chosen)  # says what is wrong where there is none
     arrays, facts = policies.read(study.policy_folder(chosen))
@@ -91,16 +98,18 @@ def _scores(found: list[Trained], episodes: int, seed: int) -> Iterator[Score]:
     names: dict[str, tuple[str, ...]] = {}
     for task, places in rollouts.by_form([one.policy for one in found]):
         alike = [found[place].policy for place in places]
+        names[task] = tasks.spec_of(task).constraints
         with counting(f"evaluating {_many(len(alike))} of {task}", len(alike)) as done:
             played = rollouts.play(alike, episodes, seed, done)
-        names[task] = tasks.make(task).spec.constraints
         totals.update(zip(places, played, strict=True))
     for place, one in enumerate(found):
         for mode, total in zip(MODES, totals[place], strict=True):
             yield from _judged(one, mode, names[one.policy.task], total)
 
 
-def _judged(one: Trained, mode: Mode, constraints: tuple[str, ...], total: np.ndarray) -> Iterator[Score]:
+def _judged(
+    one: Trained, mode: Mode, constraints: tuple[str, ...], total: np.ndarray
+) -> Iterator[Score]:
     """A score for each constraint. total [episodes, 2 + m]: return, length, costs."""
     ret, length = total[:, 0], total[:, 1]
     for i, constraint in enumerate(constraints):
@@ -132,7 +141,7 @@ def _many(count: int) -> str:
 
 def _fitting(task: str, limits: tuple[float, ...]) -> Limits:
     """The limits, if there is one for each of the task's constraints."""
-    names = tasks.make(task).spec.constraints
+    names = tasks.spec_of(task).constraints
     if len(limits) != len(names):
         raise SaddleError(
             f"--limit has {len(limits)} value(s), but {task} has {len(names)} constraint(s): "
@@ -176,7 +185,8 @@ def _no_policies(study: Study, finished: int) -> str:
         why = f"{finished} runs are finished, but the folder {path / 'policies'} was not kept"
     return (
         f"no policies here: {why}; "
-        "evaluate a directory that 'saddle train' or 'saddle study run' wrote, or the folder of one policy"
+        "evaluate a directory that 'saddle train' or 'saddle study run' wrote, or the folder of "
+        "one policy"
     )
 
 
@@ -186,7 +196,9 @@ def _print(scores: list[Score]) -> None:
     columns = [Column("run", identifies=True), Column("policy", identifies=True)]
     if several:
         columns.append(Column("constraint", identifies=True))
-    columns += [Column(name, right=True) for name in ("return", "cost", "length", "limit", "violating")]
+    columns += [
+        Column(name, right=True) for name in ("return", "cost", "length", "limit", "violating")
+    ]
     rows = []
     for one in scores:
         which = [one.constraint] if several else []

@@ -1,7 +1,8 @@
 """Registers Saddle's environments with Gymnasium whichever of the two is imported first.
 
-Gymnasium looks for no plugins, and `import saddle` should not cost its import. So where Gymnasium is not
-loaded yet, a finder waits for somebody to import it, and `saddle.gym` is imported right after it.
+Gymnasium looks for no plugins, and `import saddle` should not cost its import. So where Gymnasium
+is not loaded yet, a finder waits for somebody to import it, and `saddle.gym` is imported right
+after it.
 """
 
 import importlib

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from saddle import policies, tasks
-from saddle.draw import Episode, film, still
-from saddle.draw.scene import check_drawable
+from saddle import policies
+from saddle.draw import Episode, course, film, still
 from saddle.errors import SaddleError
 from saddle.gym import checks, programs
+from saddle.gym.choose import choose
 from saddle.policies import Policy
-from saddle.tasks import Task
-from saddle.tasks.velocity.bodies import BODIES
+from saddle.tasks import HostTask, Task
+from saddle.tasks.velocity.engines import NativeTask
 
 if TYPE_CHECKING:
     from saddle.draw.running import Run
@@ -24,40 +24,75 @@ WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
 
 
 def play(
-    task: str, policy: str | None, out: Path, seed: int = 0, steps: int | None = None, lidar: bool = False
+    task: str,
+    policy: str | None,
+    out: Path,
+    seed: int = 0,
+    steps: int | None = None,
+    lidar: bool = False,
 ) -> None:
     """Play one episode, write it to `out` (.png, .gif or .mp4 by its ending), and say how it went.
 
-    task: its name; policy: 'random', 'scripted', or the path of an exported policy, None for the scripted one or, where
-    there is none, the random one; seed: of the world and of a random policy; steps: env steps, the whole episode when
-    None; lidar: draw the point robot's readings around it.
+    task: its name or reference; policy: 'random', 'scripted', or the path of an exported policy,
+    None for the scripted one or, where there is none, the random one; seed: of the world and of a
+    random policy; steps: env steps, the whole episode when None; lidar: draw the point robot's
+    readings around it.
     """
-    made = tasks.make(task)
-    policy = policy or ("random" if task in BODIES else "scripted")
-    actor = policies.get(policy, made.spec)
-    steps = made.spec.episode_length if steps is None else checks.check_count(steps, "steps")
+    made = choose(task, {}).task
+    policy = policy or ("scripted" if hasattr(made, "scripted") else "random")
+    actor = policies.get(policy, made)
+    most: int = made.spec.episode_length
+    count = most if steps is None else checks.check_count(steps, "steps")
     key = checks.world_keys([seed])[0]
     name = policy if policy in ("random", "scripted") else Path(policy).stem
-    if task in BODIES:
-        _play_body(task, actor, name, out, seed, steps, lidar)
+    if isinstance(made, NativeTask):
+        _play_body(made, actor, name, out, seed, count, lidar)
         return
-    check_drawable(task)
+    if not hasattr(made, "top_view"):
+        _play_unseen(made, actor, name, out, seed, count, lidar)
+        return
     write = _writer(out)
     with _replacing(out) as unfinished:
-        episode = Episode(made.spec, name, seed, roll(made, actor, key, steps))
+        episode = Episode(made, name, seed, roll(made, actor, key, count))
         write(episode, unfinished, lidar)
     _say(out, episode.rewards, episode.costs)
 
 
-def _play_body(task: str, policy: Policy, name: str, out: Path, seed: int, steps: int, lidar: bool) -> None:
+def _play_unseen(
+    task: Task | HostTask, policy: Policy, name: str, out: Path, seed: int, steps: int, lidar: bool
+) -> None:
+    """The same for a task that has no scene: its reward and costs in time are drawn."""
+    _no_lidar(task, lidar)
+    if out.suffix.lower() != ".png":
+        raise SaddleError(
+            f"{task.spec.name} has no scene to film; write a .png, which shows its reward and costs"
+        )
+    with _replacing(out) as unfinished:
+        if isinstance(task, HostTask):
+            rewards, costs = run_on_host(task, policy, seed, steps)
+        else:
+            states = roll(task, policy, checks.world_keys([seed])[0], steps)
+            rewards = np.array([float(state.reward) for state in states])
+            costs = np.array([state.cost for state in states])
+        course.write(task.spec, name, seed, rewards, costs, unfinished)
+    _say(out, rewards, costs.sum(axis=1))
+
+
+def _no_lidar(task: Task | HostTask, lidar: bool) -> None:
+    if lidar:
+        raise SaddleError(f"{task.spec.name} has no lidar to draw; leave --lidar out")
+
+
+def _play_body(
+    task: NativeTask, policy: Policy, name: str, out: Path, seed: int, steps: int, lidar: bool
+) -> None:
     """The same for a velocity task, on MuJoCo C and with MuJoCo's renderer."""
     from saddle.draw import running
     from saddle.draw.camera import Camera
 
-    if lidar:
-        raise SaddleError(f"{task} has no lidar to draw; leave --lidar out")
+    _no_lidar(task, lidar)
     _writer(out)
-    Camera(BODIES[task], (64, 48)).close()  # where nothing can be drawn, say so before the work
+    Camera(task.body, (64, 48)).close()  # where nothing can be drawn, say so before the work
     writers = {".png": running.write_still, ".gif": running.write_gif, ".mp4": running.write_mp4}
     with _replacing(out) as unfinished:
         run = run_body(task, policy, name, seed, steps)
@@ -67,27 +102,58 @@ def _play_body(task: str, policy: Policy, name: str, out: Path, seed: int, steps
 
 def _say(out: Path, rewards: np.ndarray, costs: np.ndarray) -> None:
     """What was written, and the episode's totals. rewards, costs [T + 1], 0 at the reset."""
-    print(f"wrote {out}: return {rewards.sum():.2f}, cost {costs.sum():.0f}, {len(rewards) - 1} env steps")
+    print(
+        f"wrote {out}: return {rewards.sum():.2f}, cost {costs.sum():.0f}, {len(rewards) - 1} env "
+        f"steps"
+    )
 
 
-def run_body(task: str, policy: Policy, name: str, seed: int, steps: int) -> "Run":
+def run_body(task: NativeTask, policy: Policy, name: str, seed: int, steps: int) -> "Run":
     """One episode of a velocity task, at most `steps` of it."""
     from saddle.draw.running import Run
 
-    worlds, act = tasks.host_worlds(task, 1, 1), jax.jit(policy)
+    worlds, act = task.worlds(1, 1), jax.jit(policy)
     obs, body = worlds.begin(np.array([seed])), worlds.body
     rows = [(worlds.qpos[0].copy(), 0.0, 0.0, 0.0)]
     for draw in jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), steps):
         made = worlds.advance(np.asarray(act(obs[0].astype(np.float32), draw), np.float32)[None])
-        obs, speed = made.obs, np.linalg.norm(made.velocity[0]) if body.free else made.velocity[0, 0]
-        rows.append((worlds.qpos[0].copy(), float(speed), float(made.reward[0]), float(made.cost[0, 0])))
+        obs, speed = (
+            made.obs,
+            np.linalg.norm(made.velocity[0]) if body.free else made.velocity[0, 0],
+        )
+        rows.append(
+            (worlds.qpos[0].copy(), float(speed), float(made.reward[0]), float(made.cost[0, 0]))
+        )
         if made.terminated[0] or made.truncated[0]:
             break
     return Run(body, name, seed, *(np.array(column) for column in zip(*rows, strict=True)))
 
 
+def run_on_host(
+    task: HostTask, policy: Policy, seed: int, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rewards [T + 1] and costs [T + 1, m] of one episode, at most `steps` of it; 0 at the
+    reset.
+    """
+    worlds = task.worlds(1, 1)
+    act = jax.jit(policy)
+    obs = worlds.reset(np.array([seed], np.uint64))
+    rewards = [0.0]
+    costs = [np.zeros(len(task.spec.constraints))]
+    for draw in jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), steps):
+        now = worlds.step(np.asarray(act(np.asarray(obs[0], np.float32), draw), np.float32)[None])
+        obs = now.obs
+        rewards.append(float(now.reward[0]))
+        costs.append(np.asarray(now.cost[0]))
+        if now.terminated[0] or now.truncated[0]:
+            break
+    return np.array(rewards), np.array(costs)
+
+
 def roll(task: Task, policy: Policy, key: jax.Array, steps: int) -> list:
-    """The states of one episode, at most `steps` of it, the reset first; leaves are NumPy arrays."""
+    """The states of one episode, at most `steps` of it, the reset first; leaves are NumPy
+    arrays.
+    """
     run, act = programs.single(task), jax.jit(policy)
     state = run.reset(key)
     states = [state]
@@ -111,7 +177,9 @@ def _writer(out: Path) -> Callable[[Episode, Path, bool], None]:
 
 @contextlib.contextmanager
 def _replacing(out: Path) -> Iterator[Path]:
-    """A file beside `out` that takes its place once it is whole. It is made at once, to fail before the work."""
+    """A file beside `out` that takes its place once it is whole. It is made at once, to fail before
+    the work.
+    """
     unfinished = out.with_stem(f".{out.stem}.unfinished")
     try:
         if out.is_dir():

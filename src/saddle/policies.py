@@ -1,4 +1,6 @@
-"""Policies that need no training, and policies that somebody trained: functions from an observation to an action."""
+"""Policies that need no training, and policies that somebody trained: functions from an observation
+to an action.
+"""
 
 import io
 import itertools
@@ -17,10 +19,9 @@ from jax import Array
 
 from saddle import tasks
 from saddle.errors import SaddleError
-from saddle.learners.activations import ACTIVATIONS
-from saddle.tasks import TaskSpec
+from saddle.learners.networks.activations import ACTIVATIONS
+from saddle.tasks import HostTask, Task, TaskSpec
 
-BINS = 16
 STD_FLOOR = 1e-2  # of the observation normaliser, as in training
 
 
@@ -32,11 +33,11 @@ class Policy(Protocol):
         ...
 
 
-def get(name: str, spec: TaskSpec) -> Policy:
+def get(name: str, task: Task | HostTask) -> Policy:
     """'random', 'scripted', or the path of an exported policy, for this task."""
     if name == "random":
-        return random(spec)
-    return scripted(spec.name) if name == "scripted" else load(Path(name), spec)
+        return random(task.spec)
+    return scripted(task) if name == "scripted" else load(Path(name), task.spec)
 
 
 def random(spec: TaskSpec) -> Policy:
@@ -50,41 +51,21 @@ def random(spec: TaskSpec) -> Policy:
     return act
 
 
-# The lidar that the scripted policy steers by: where it starts in the observation.
-_COMPASS = {
-    "SafetyPointCircle1-v0": 12,
-    "SafetyPointGoal1-v0": 12,
-    "SafetyPointButton1-v0": 28,
-    "SafetyPointPush1-v0": 60,
-}
-
-
-def scripted(task: str) -> Policy:
-    """The reference's scripted policy: turn to the goal (button, box) and drive; in Circle1, keep the centre left."""
-    if task not in _COMPASS:
-        raise SaddleError(f"there is no scripted policy for {task!r}; there is one for {', '.join(_COMPASS)}")
-    first = _COMPASS[task]
-
-    def drive_to(obs: Array | np.ndarray, key: Array | None = None) -> Array:
-        angle = heading(obs[first : first + BINS])
-        return jnp.stack([jnp.where(jnp.abs(angle) < 0.5, 1.0, 0.0), jnp.clip(1.5 * angle, -1, 1)])
-
-    def circle(obs: Array | np.ndarray, key: Array | None = None) -> Array:
-        off = heading(obs[first : first + BINS]) - jnp.pi / 2
-        off = jnp.where(off < -jnp.pi, off + 2 * jnp.pi, off)
-        return jnp.stack([jnp.ones_like(off), jnp.clip(off, -1, 1)])
-
-    return circle if task == "SafetyPointCircle1-v0" else drive_to
-
-
-def heading(lidar: Array | np.ndarray) -> Array:
-    """Angle in radians, left of ahead, at which the lidar [16] sees its object."""
-    angles = 2 * jnp.pi * (jnp.arange(BINS) + 0.5) / BINS
-    return jnp.arctan2(jnp.sum(lidar * jnp.sin(angles)), jnp.sum(lidar * jnp.cos(angles)))
+def scripted(task: Task | HostTask) -> Policy:
+    """The task's own scripted policy, where it has one."""
+    policy = getattr(task, "scripted", None)
+    if policy is None:
+        raise SaddleError(
+            f"{task.spec.name} has no scripted policy; use 'random', or the path of an exported "
+            f"policy"
+        )
+    return policy
 
 
 class Form(NamedTuple):
-    """What policies must share to act in one compiled program: the network's shape, not its numbers."""
+    """What policies must share to act in one compiled program: the network's shape, not its
+    numbers.
+    """
 
     widths: tuple[int, ...]  # of all layers: obs_dim, hidden ..., action_dim
     activation: str
@@ -92,7 +73,9 @@ class Form(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The numbers of a policy; with a leading axis on every array, those of many policies of one form."""
+    """The numbers of a policy; with a leading axis on every array, those of many policies of one
+    form.
+    """
 
     layers: tuple[tuple[Any, Any], ...]  # w [in, out], b [out], from observation to action
     obs_mean: Any  # [obs_dim]
@@ -122,7 +105,9 @@ def mean(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
 
 
 def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
-    """An exported policy, acting by its mean. See `read` for what it is; with `spec`, it must fit that task."""
+    """An exported policy, acting by its mean. See `read` for what it is; with `spec`, it must fit
+    that task.
+    """
     policy = gaussian(path, spec)
 
     def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
@@ -144,11 +129,16 @@ def gaussian(path: Path | str, spec: TaskSpec | None = None) -> Gaussian:
     )
 
 
-def read(path: Path | str, spec: TaskSpec | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays and facts of an exported policy: a folder with policy.npz and policy.json, or one of the two files.
+def read(
+    path: Path | str, spec: TaskSpec | None = None
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays and facts of an exported policy: a folder with policy.npz and policy.json, or one of
+    the two files.
 
-    policy.json holds task, activation, hidden (layer widths) and obs_clip; policy.npz holds w0 [obs_dim, hidden], b0,
-    w1, b1, ..., log_std [action_dim], obs_mean and obs_var [obs_dim]. With `spec`, it must fit that task.
+    policy.json holds task, activation, hidden (layer widths) and obs_clip; policy.npz holds w0
+    [obs_dim, hidden], b0, w1, b1, ..., log_std [action_dim], obs_mean and obs_var [obs_dim]. With
+    `spec`, it must fit that task; without, the task that it names, if that is known without
+    importing anything.
     """
     try:
         arrays_path, facts_path = _pair(Path(path))
@@ -156,12 +146,12 @@ def read(path: Path | str, spec: TaskSpec | None = None) -> tuple[dict[str, np.n
         raise SaddleError(f"cannot read {path}: {error.strerror or error}") from None
     facts, arrays = _read_facts(facts_path), _read_arrays(arrays_path)
     layers = _layers(facts, arrays, arrays_path, facts_path)
-    if spec is None:
-        spec = tasks.make(facts["task"]).spec
+    spec = spec or tasks.known_spec(facts["task"])
     obs_dim, action_dim = layers[0][0].shape[0], layers[-1][0].shape[1]
-    if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
+    if spec is not None and (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
         raise SaddleError(
-            f"{arrays_path} maps {obs_dim} observations to {action_dim} actions (trained on {facts['task']}), "
+            f"{arrays_path} maps {obs_dim} observations to {action_dim} actions (trained on "
+            f"{facts['task']}), "
             f"but {spec.name} has {spec.obs_dim} and {spec.action_dim}"
         )
     return arrays, facts
@@ -176,7 +166,9 @@ def save(folder: Path, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> 
             _write(folder / "policy.npz", buffer.getvalue())
         _write(folder / "policy.json", json.dumps(facts, indent=2).encode())
     except OSError as error:
-        raise SaddleError(f"cannot write the policy to {folder}: {error.strerror or error}") from None
+        raise SaddleError(
+            f"cannot write the policy to {folder}: {error.strerror or error}"
+        ) from None
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -187,17 +179,25 @@ def _write(path: Path, data: bytes) -> None:
 
 def _pair(path: Path) -> tuple[Path, Path]:
     """The two files of an exported policy, both there."""
-    stem = path / "policy" if path.is_dir() else path.with_suffix("") if path.suffix in (".npz", ".json") else None
+    stem = (
+        path / "policy"
+        if path.is_dir()
+        else path.with_suffix("")
+        if path.suffix in (".npz", ".json")
+        else None
+    )
     if stem is None:
         raise SaddleError(
-            f"unknown policy '{path}': use 'random', 'scripted', or the path of an exported policy (a folder with "
+            f"unknown policy '{path}': use 'random', 'scripted', or the path of an exported policy "
+            f"(a folder with "
             "policy.npz and policy.json)"
         )
     pair = stem.with_name(stem.name + ".npz"), stem.with_name(stem.name + ".json")
     for file in pair:
         if not file.is_file():
             raise SaddleError(
-                f"the policy needs {file}, which does not exist; an exported policy is a .npz and a .json"
+                f"the policy needs {file}, which does not exist; an exported policy is a .npz and "
+                f"a .json"
             )
     return pair
 
@@ -210,7 +210,9 @@ def _read_facts(path: Path) -> dict[str, Any]:
     if not isinstance(facts, dict) or not isinstance(facts.get("task"), str):
         raise SaddleError(f"{path} is not the description of a policy: it names no task")
     if facts.get("activation") not in tuple(ACTIVATIONS):
-        raise SaddleError(f"{path} has activation {facts.get('activation')!r}; known are {', '.join(ACTIVATIONS)}")
+        raise SaddleError(
+            f"{path} has activation {facts.get('activation')!r}; known are {', '.join(ACTIVATIONS)}"
+        )
     clip = facts.setdefault("obs_clip", None)
     if clip is not None and not (isinstance(clip, int | float) and clip > 0):
         raise SaddleError(f"{path} has obs_clip {clip!r}; it must be a positive number or null")
@@ -222,27 +224,45 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             return {name: np.asarray(file[name], np.float32) for name in file.files}
     except (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        raise SaddleError(f"cannot read {path}: it is damaged, or not an .npz of plain arrays") from None
+        raise SaddleError(
+            f"cannot read {path}: it is damaged, or not an .npz of plain arrays"
+        ) from None
 
 
-def _layers(facts: dict, arrays: dict, path: Path, facts_path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Weights and biases from the observation to the action, checked against each other and the description."""
+def _layers(
+    facts: dict, arrays: dict, path: Path, facts_path: Path
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Weights and biases from the observation to the action, checked against each other and the
+    description.
+    """
     count = len([name for name in arrays if name.startswith("w") and name[1:].isdigit()])
-    names = [name for i in range(max(count, 1)) for name in (f"w{i}", f"b{i}")] + ["log_std", "obs_mean", "obs_var"]
+    names = [name for i in range(max(count, 1)) for name in (f"w{i}", f"b{i}")] + [
+        "log_std",
+        "obs_mean",
+        "obs_var",
+    ]
     missing = [name for name in names if name not in arrays]
     if missing:
         raise SaddleError(f"{path} lacks {', '.join(missing)}; it is not a whole policy")
-    weights, biases = [arrays[f"w{i}"] for i in range(count)], [arrays[f"b{i}"] for i in range(count)]
+    weights, biases = (
+        [arrays[f"w{i}"] for i in range(count)],
+        [arrays[f"b{i}"] for i in range(count)],
+    )
     if any(w.ndim != 2 or b.shape != w.shape[1:] for w, b in zip(weights, biases, strict=True)):
         raise SaddleError(f"{path} has weights and biases that do not fit each other")
     if any(a.shape[1] != b.shape[0] for a, b in itertools.pairwise(weights)):
         raise SaddleError(f"{path} has layers that do not fit each other")
     widths = [w.shape[1] for w in weights[:-1]]
     if facts.get("hidden") != widths:
-        raise SaddleError(f"{path} has hidden layers {widths}, but {facts_path} says {facts.get('hidden')}")
+        raise SaddleError(
+            f"{path} has hidden layers {widths}, but {facts_path} says {facts.get('hidden')}"
+        )
     inputs = {arrays[name].shape for name in ("obs_mean", "obs_var")}
     if inputs != {weights[0].shape[:1]} or arrays["log_std"].shape != weights[-1].shape[1:]:
         raise SaddleError(f"{path} has obs_mean, obs_var or log_std that do not fit its layers")
-    if not all(np.isfinite(array).all() for array in arrays.values()) or (arrays["obs_var"] < 0).any():
+    if (
+        not all(np.isfinite(array).all() for array in arrays.values())
+        or (arrays["obs_var"] < 0).any()
+    ):
         raise SaddleError(f"{path} holds values that are not finite, or a negative variance")
     return list(zip(weights, biases, strict=True))

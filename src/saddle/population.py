@@ -1,11 +1,17 @@
-"""Many runs as one program: members that differ in seed, rule and limit, stacked along a first axis.
+"""Many runs as one program: members that differ in seed, rule and limit, stacked along a first
+axis.
 
-A member's random numbers depend on its seed alone, not on its place or on who else is in the population; members with
-the same seed start from the same weights and meet the same worlds, whatever their lambda.
+A population knows no algorithm: a collector steps the worlds, a learner improves the policies, and
+rules move lambda. What is here is what all learners share: episodes, multipliers, members that
+fail.
+
+A member's random numbers depend on its seed alone, not on its place or on who else is in the
+population; members with the same seed start from the same weights and meet the same worlds,
+whatever their lambda.
 """
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -13,29 +19,42 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle import collect, tasks
-from saddle.collect import HostCollector, Worlds
-from saddle.config import PPO, Member
+from saddle import tasks
+from saddle.collect import collector, episodes, normalise
+from saddle.collect.episodes import Window
+from saddle.collect.normalise import Moments
+from saddle.collect.rollout import Rollout, Worlds, by_member
+from saddle.collect.steps import no_moments
+from saddle.config import Member
 from saddle.errors import SaddleError
-from saddle.learners import episodes, normalise
-from saddle.learners import ppo as one
-from saddle.learners.epoch import REASONS, Drive, Pupil, learn
-from saddle.learners.normalise import Moments
-from saddle.multipliers.stacked import Rules
-from saddle.study import room
+from saddle.learners.settings import LearnerSettings
+from saddle.multipliers.stacked import Multiplier, Rules
 from saddle.tasks import Task
 
-__all__ = ["REASONS", "Population", "PopulationState"]
+LEARN = 2  # what an epoch's key is folded with to learn; collect.steps.RESET and ACT are 0 and 1
 
-INIT, LEARN = 0, 2  # what a member's key, and its epoch's key, are folded with (collect.RESET and ACT are 0 and 1)
-CHUNK = {"cpu": 1, "gpu": 250}  # members that take a pass together
+FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
+REASONS = {
+    BAD_OBSERVATION: "an observation, reward or cost was not finite",
+    BAD_UPDATE: "a loss or a network parameter was not finite",
+}
+"""Why a member stopped."""
+
+
+class MemberState(NamedTuple):
+    """All of a member that an epoch changes, but its worlds; stacked [M, ...]."""
+
+    learner: Any  # state of the learner
+    multiplier: Multiplier
+    window: Window  # of recent episodes, whose cost the multiplier sees
+    failed: Array  # [M] int32, FINE or why the member stopped
 
 
 class PopulationState(NamedTuple):
     """Everything that the next epoch depends on."""
 
     epoch: Array  # [] int32, epochs done
-    pupil: Pupil
+    members: MemberState
     moments: Moments  # [M], of observations
     worlds: Worlds | None  # None in the layout 'study', which starts every epoch with fresh ones
 
@@ -44,58 +63,70 @@ class Population:
     """A plan of runs on one task, and the program that carries it out epoch by epoch."""
 
     def __init__(
-        self, task: str | Task, ppo: PPO, members: Sequence[Member], steps: int, engine: str | None = None
+        self,
+        task: str | Task,
+        settings: LearnerSettings,
+        members: Sequence[Member],
+        steps: int,
+        engine: str | None = None,
     ) -> None:
         options = {} if engine is None else {"engine": engine}
-        self._task = tasks.make(task, **options) if isinstance(task, str) else task
-        self.on_host = tasks.on_host(self._task)
-        self.spec, self.ppo, self.members = self._task.spec, ppo, tuple(members)
-        self.task = self.spec.name
-        self.epochs = steps // ppo.steps_per_epoch
+        made: Any = tasks.make(task, **options) if isinstance(task, str) else task
+        self.spec = made.spec
+        self.task = task if isinstance(task, str) else self.spec.name
+        self.settings = settings
+        self.members = tuple(members)
+        self.epochs = steps // settings.steps_per_epoch
         self._check(steps)
         self._seeds = jnp.array([member.seed for member in self.members], jnp.uint32)
         self._rules = Rules([member.rule for member in self.members])
         self._limits = jnp.array([member.limits for member in self.members], jnp.float32)
-        self._chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
-        self._first = self._init if self.on_host else jax.jit(self._init)
-        self._program = jax.jit(self._epoch, donate_argnums=0)
-        self._learn = jax.jit(self.learn, donate_argnums=0)
+        self._learner = settings.learner(self.spec)
+        self._collector = collector.choose(made, settings, self._learner, len(self.members))
+        self._start = self._collector.compile(self._init)
+        self._epoch = self._collector.epoch(self.rollout, self.learn)
 
     def _check(self, steps: int) -> None:
         if not self.members:
             raise SaddleError("a population needs at least one member")
         if self.epochs < 1:
-            raise SaddleError(f"{steps} steps are less than one epoch of {self.ppo.steps_per_epoch}; use more steps")
-        m = len(self.spec.constraints)
+            each = self.settings.steps_per_epoch
+            raise SaddleError(f"{steps} steps are less than one epoch of {each}; use more steps")
+        constraints = self.spec.constraints
         for member in self.members:
-            if len(member.limits) != m:
+            if len(member.limits) != len(constraints):
                 raise SaddleError(
-                    f"{self.task} has {m} constraint(s) ({', '.join(self.spec.constraints)}), "
+                    f"{self.task} has {len(constraints)} constraint(s) ({', '.join(constraints)}), "
                     f"but {len(member.limits)} limit(s) are given; give one limit per constraint"
                 )
 
     @property
     def member_bytes(self) -> int:
         """Device memory that one more member takes, roughly."""
-        spec = self.spec
-        return room.member_bytes(self.ppo, spec.obs_dim, spec.action_dim, len(spec.constraints), one.BLOCK)
+        return self.settings.member_bytes(
+            self.spec.obs_dim, self.spec.action_dim, len(self.spec.constraints)
+        )
 
     def init(self) -> PopulationState:
-        """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them over."""
-        return jax.tree.map(lambda leaf: leaf.copy(), self._first())
+        """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them
+        over.
+        """
+        return jax.tree.map(lambda leaf: leaf.copy(), self._start())
 
     def init_shape(self) -> PopulationState:
         """Shapes and types of a state."""
-        return self._init() if self.on_host else jax.eval_shape(self._init)
+        return self._collector.shape(self._init)
 
     def epoch_of(self, state: PopulationState) -> int:
         """Epochs done."""
         return int(state.epoch)
 
     def epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, np.ndarray]]:
-        """One epoch of every member. Metrics are [M], or [M, m] where there is one per constraint. Consumes `state`."""
-        state, metrics = self._host_epoch(state) if self.on_host else self._program(state)
-        metrics = {name: np.array(value) for name, value in metrics.items()}
+        """One epoch of every member. Metrics are [M], or [M, m] where there is one per constraint.
+        Consumes `state`.
+        """
+        state, found = self._epoch(state)
+        metrics = {name: np.array(value) for name, value in found.items()}
         lost = metrics["failed"] > 0
         for value in metrics.values():
             if np.issubdtype(value.dtype, np.floating):
@@ -105,95 +136,174 @@ class Population:
     @property
     def compiled(self) -> int:
         """How many programs an epoch has been compiled to: one, as long as states are alike."""
-        return self._program._cache_size()  # type: ignore[attr-defined]
+        return self._epoch.compiled
 
     def executable(self, state: PopulationState) -> Any:
-        """The compiled epoch, for those who ask about its memory."""
-        return self._program.lower(state).compile()
+        """The compiled epoch, for those who ask about its memory; None where worlds step on the
+        host.
+        """
+        return self._epoch.executable(state)
+
+    def compile(self, function: Callable) -> Callable:
+        """A function of this population that collects, compiled as far as its worlds allow."""
+        return self._collector.compile(function)
 
     def policy(self, state: PopulationState, i: int) -> dict[str, np.ndarray]:
         """Member i's policy as plain arrays, as policy.npz holds them."""
-        actor, moments = jax.tree.map(lambda leaf: leaf[i], (state.pupil.learner.actor, state.moments))
-        arrays = {
-            f"{kind}{n}": np.asarray(layer[j]) for n, layer in enumerate(actor.net) for j, kind in enumerate("wb")
-        }
-        mean, var = np.asarray(moments.mean), np.asarray(normalise.variance(moments))
-        if not self.ppo.obs_norm:
-            mean, var = np.zeros_like(mean), np.ones_like(var)
-        return arrays | {"log_std": np.asarray(actor.log_std), "obs_mean": mean, "obs_var": var}
+        learner, moments = jax.tree.map(
+            lambda leaf: leaf[i], (state.members.learner, state.moments)
+        )
+        arrays = {name: np.asarray(value) for name, value in self._learner.policy(learner).items()}
+        mean = np.asarray(moments.mean)
+        variance = np.asarray(normalise.variance(moments))
+        if not self.settings.obs_norm:
+            mean = np.zeros_like(mean)
+            variance = np.ones_like(variance)
+        return arrays | {"obs_mean": mean, "obs_var": variance}
 
     def policy_facts(self) -> dict[str, Any]:
         """What policy.json says."""
-        clip = self.ppo.obs_clip if self.ppo.obs_norm else None
-        ppo = self.ppo
-        return {"task": self.task, "activation": ppo.activation, "hidden": list(ppo.hidden), "obs_clip": clip}
+        clip = self.settings.obs_clip if self.settings.obs_norm else None
+        return {"task": self.task, **self._learner.policy_facts(), "obs_clip": clip}
 
     def _keys(self, epoch: Array | int) -> Array:
-        """[M], of that epoch; INIT is none's."""
-        return jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), epoch + 1))(self._seeds)
+        """[M], of that epoch; -1 is that of the start."""
+
+        def of_member(seed: Array) -> Array:
+            return jax.random.fold_in(jax.random.key(seed), epoch + 1)
+
+        return jax.vmap(of_member)(self._seeds)
 
     def _init(self) -> PopulationState:
-        m, spec = len(self.spec.constraints), self.spec
-        keys = self._keys(-1)
-        learner = jax.vmap(lambda key: one.init(key, self.ppo, spec.obs_dim, spec.action_dim, m))(keys)
-        multiplier = jax.vmap(lambda numbers: self._rules.init(numbers, m))(self._rules.numbers)
-        window = jax.vmap(lambda _: episodes.empty(self.ppo.window, m))(self._seeds)
-        pupil = Pupil(learner, multiplier, window, jnp.zeros(len(self.members), jnp.int32))
-        moments, worlds = collect.no_moments(len(self.members), spec.obs_dim), None
-        if self.ppo.layout == "wide":
-            worlds, recent = self._fresh_worlds(moments, self._keys(0))
-            worlds = collect.stagger(spec.episode_length, worlds)
+        count = len(self.members)
+        constraints = len(self.spec.constraints)
+        learner = jax.vmap(self._learner.init)(self._keys(-1))
+        multiplier = jax.vmap(lambda numbers: self._rules.init(numbers, constraints))(
+            self._rules.numbers
+        )
+        window = jax.vmap(lambda _: episodes.empty(self.settings.window, constraints))(self._seeds)
+        members = MemberState(learner, multiplier, window, jnp.zeros(count, jnp.int32))
+        moments = no_moments(count, self.spec.obs_dim)
+        worlds = None
+        if self.settings.layout == "wide":
+            worlds, recent = self._collector.fresh(moments, self._keys(0))
+            worlds = self._collector.stagger(worlds)
             moments = jax.vmap(normalise.merge)(moments, recent)
-        return PopulationState(jnp.zeros((), jnp.int32), pupil, moments, worlds)
-
-    @functools.cached_property
-    def _host(self) -> HostCollector:
-        count = len(self.members) * self.ppo.worlds_for(self.spec.episode_length)
-        return HostCollector(tasks.host_worlds(self.task, count), self.ppo, len(self.members))
+        return PopulationState(jnp.zeros((), jnp.int32), members, moments, worlds)
 
     def fresh(self, state: PopulationState) -> tuple[Worlds, Moments]:
         """New worlds for this state's epoch, and the moments of what they show first."""
-        return self._fresh_worlds(state.moments, self._keys(state.epoch))
+        return self._collector.fresh(state.moments, self._keys(state.epoch))
 
-    def _fresh_worlds(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
-        if self.on_host:
-            return self._host.fresh(moments, keys)
-        return collect.fresh(self._task, self.ppo, moments, keys)
-
-    def _start(self, state: PopulationState, keys: Array) -> tuple[Worlds, Moments]:
-        """Worlds to go on with, and the moments of this epoch so far."""
-        if state.worlds is None:
-            return self._fresh_worlds(state.moments, keys)
-        return state.worlds, collect.no_moments(len(self.members), self.spec.obs_dim)
-
-    def rollout(self, state: PopulationState) -> tuple[Worlds, Moments, collect.Rollout]:
+    def rollout(self, state: PopulationState) -> tuple[Worlds, Moments, Rollout]:
         """An epoch's steps, without what is learned from them."""
         keys = self._keys(state.epoch)
-        worlds, recent = self._start(state, keys)
-        actor = state.pupil.learner.actor
-        if self.on_host:
-            return self._host.collect(actor, state.moments, recent, worlds, keys)
-        return collect.on_device(self._task, self.ppo, actor, state.moments, recent, worlds, keys)
+        if state.worlds is None:
+            worlds, recent = self._collector.fresh(state.moments, keys)
+        else:
+            worlds = state.worlds
+            recent = no_moments(len(self.members), self.spec.obs_dim)
+        actor = self._learner.actor(state.members.learner)
+        return self._collector.collect(actor, state.moments, recent, worlds, keys)
 
-    def _epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
-        return self.learn(state, *self.rollout(state))
+    def _check_metrics(self, metrics: dict[str, Array]) -> None:
+        """A learner logs what its settings declare, or the store's columns would depend on who
+        looks.
+        """
+        declared = set(self.settings.metrics)
+        odd = sorted(declared ^ set(metrics))
+        if odd:
+            what = "declares" if odd[0] in declared else "logs"
+            but = (
+                "does not log it"
+                if odd[0] in declared
+                else "its settings do not declare it in `metrics`"
+            )
+            raise SaddleError(
+                f"the learner {self.settings.algorithm!r} {what} {odd[0]!r}, but {but}"
+            )
 
-    def _host_epoch(self, state: PopulationState) -> tuple[PopulationState, dict[str, Array]]:
-        worlds, moments, rollout = self.rollout(state)
-        saved = worlds.state
-        state, metrics = self._learn(state._replace(worlds=None), worlds._replace(state={}), moments, rollout)
-        if state.worlds is not None:
-            state = state._replace(worlds=state.worlds._replace(state=saved))
-        return state, metrics
+    def made_up_rollout(self, state: PopulationState) -> Rollout:
+        """An epoch's numbers of the right shapes without a step of a world, for whoever times what
+        is learned.
+        """
+        count = self.settings.worlds_for(self.spec.episode_length)
+        steps = self.settings.steps_per_epoch // count
+        shape = (steps, len(self.members), count)
+        constraints = len(self.spec.constraints)
+        obs = jax.random.normal(jax.random.key(0), (*shape, self.spec.obs_dim))
+        flags = jnp.zeros(shape, bool)
+        actor = self._learner.actor(state.members.learner)
+        over_members = jax.vmap(self._learner.act)
+        decisions = jax.vmap(over_members, (None, 0, None))(actor, obs, self._keys(0))
+        return Rollout(
+            obs=obs,
+            next_obs=obs,
+            action=decisions.action,
+            extras=decisions.extras,
+            signal=jax.random.normal(jax.random.key(1), (*shape, 1 + constraints)),
+            terminated=flags,
+            ended=flags,
+            finished=jnp.zeros((*shape, 2 + constraints)),
+            counted=flags,
+        )
 
     def learn(
-        self, state: PopulationState, worlds: Worlds | None, moments: Moments, rollout: collect.Rollout
+        self, state: PopulationState, worlds: Worlds | None, moments: Moments, rollout: Rollout
     ) -> tuple[PopulationState, dict[str, Array]]:
         """What an epoch does after its rollout, whose worlds the wide layout goes on with."""
-        ppo = self.ppo
-        left = 1 - state.epoch / self.epochs if ppo.lr_decay else jnp.ones(())
+        before = state.members
+        finished = by_member(rollout.finished)
+        counted = by_member(rollout.counted)
+        window = jax.vmap(episodes.push)(before.window, finished, counted)
+        recent = jax.vmap(episodes.mean)(window)
+        multiplier = jax.vmap(self._rules.update)(
+            before.multiplier, self._rules.numbers, recent[:, 2:], self._limits
+        )
+
+        healthy = _finite(rollout.signal) & _finite(rollout.next_obs)
+        active = (before.failed == FINE) & healthy
         keys = jax.vmap(lambda key: jax.random.fold_in(key, LEARN))(self._keys(state.epoch))
-        drive = Drive(self._rules.numbers, self._limits, keys)
-        pupil, metrics = learn(ppo, self._rules, state.pupil, rollout, drive, ppo.actor_lr * left, self._chunk)
-        kept = worlds if ppo.layout == "wide" else None
-        return PopulationState(state.epoch + 1, pupil, moments, kept), metrics
+        progress = state.epoch / self.epochs
+        learned = self._learner.learn(
+            before.learner, rollout, multiplier.lam, keys, progress, active
+        )
+
+        self._check_metrics(learned.metrics)
+
+        failed = jnp.where(
+            before.failed != FINE, before.failed, jnp.where(healthy, FINE, BAD_OBSERVATION)
+        )
+        failed = jnp.where((failed == FINE) & ~learned.sound, BAD_UPDATE, failed)
+        after = MemberState(learned.state, multiplier, window, failed)
+        after = jax.tree.map(
+            partial(_keep_failed, failed != FINE), after, before._replace(failed=failed)
+        )
+
+        own = jax.vmap(episodes.finished_mean)(finished, counted)
+        metrics = {
+            "return": own[:, 0],
+            "length": own[:, 1],
+            "cost": own[:, 2:],
+            "episodes": jnp.sum(counted, 1),
+            "window_return": recent[:, 0],
+            "window_length": recent[:, 1],
+            "window_cost": recent[:, 2:],
+            "lambda": after.multiplier.lam,
+            "failed": after.failed,
+            **learned.metrics,
+        }
+        if rollout.diverged is not None:
+            metrics["diverged"] = jnp.sum(rollout.diverged, (0, 2), dtype=jnp.int32)
+        kept = worlds if self.settings.layout == "wide" else None
+        return PopulationState(state.epoch + 1, after, moments, kept), metrics
+
+
+def _keep_failed(failed: Array, new: Array, old: Array) -> Array:
+    """A failed member stays as it was before the epoch that broke it."""
+    return jnp.where(failed.reshape(-1, *[1] * (new.ndim - 1)), old, new)
+
+
+def _finite(x: Array) -> Array:
+    """Whether all of a member's numbers are finite. [T, M, ...] -> [M]."""
+    return jnp.isfinite(x).all(axis=(0, *range(2, x.ndim)))

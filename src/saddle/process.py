@@ -1,6 +1,7 @@
 """Whether this process is a `saddle` command, and since when.
 
-A command's time limit counts from its start, and may end its process. A call from Python owns neither.
+A command's time limit counts from its start, and may end its process. A call from Python owns
+neither.
 """
 
 import time
@@ -16,5 +17,7 @@ def becomes_command() -> None:
 
 
 def began() -> float | None:
-    """When the command began, as `time.monotonic` counts; None where the process is not a command."""
+    """When the command began, as `time.monotonic` counts; None where the process is not a
+    command.
+    """
     return _BEGAN if _is_command else None

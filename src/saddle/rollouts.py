@@ -1,11 +1,12 @@
-"""Whole episodes of many policies at once: one program for all policies of a task that share a form.
+"""Whole episodes of many policies at once: one program for all policies of a task that share a
+form.
 
-A slot is one policy in one mode: by its mean, or as trained. Axes: S slots of a batch, E episodes of each.
-Every slot meets the same E worlds with the same noise; they come from the seed alone.
+A slot is one policy in one mode: by its mean, or as trained. Axes: S slots of a batch, E episodes
+of each. Every slot meets the same E worlds with the same noise; they come from the seed alone.
 
-How many slots a batch has follows from the number of episodes and the size of the networks, not from how many
-policies there are; slots that are left over repeat the last policy. So the program, and with it every rounding,
-does not depend on who else is played.
+How many slots a batch has follows from the number of episodes and the size of the networks, not
+from how many policies there are; slots that are left over repeat the last policy. So the program,
+and with it every rounding, does not depend on who else is played.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,16 +19,20 @@ import numpy as np
 from jax import Array
 
 from saddle import policies, tasks
-from saddle.collect import first_keys
+from saddle.collect.steps import first_keys
+from saddle.errors import SaddleError
 from saddle.policies import Form, Gaussian, Weights
-from saddle.tasks import Task
+from saddle.tasks import HostTask, Task, TaskSpec
 
-WORLDS = 256  # of a batch on a CPU, where more are hardly faster; one policy's two modes of 100 nearly fill it
+# Of a batch on a CPU, where more are hardly faster; one policy's two modes of 100 nearly fill it
+WORLDS = 256
 WORLDS_OF_AN_ACCELERATOR = 4096
 WEIGHT_BYTES = 2**28  # of a batch's policies: a quarter of a gigabyte
 
 Play = Callable[[Weights, np.ndarray, int], np.ndarray]
-"""Weights [S, ...], is a slot stochastic [S], how many slots count -> totals [that many, E, 2 + m]."""
+"""Weights [S, ...], is a slot stochastic [S], how many slots count -> totals [that many, E, 2 +
+m].
+"""
 
 
 def slots(form: Form, episodes: int) -> int:
@@ -38,17 +43,24 @@ def slots(form: Form, episodes: int) -> int:
 
 
 def play(
-    alike: Sequence[Gaussian], episodes: int, seed: int, done: Callable[[int], None] = lambda count: None
+    alike: Sequence[Gaussian],
+    episodes: int,
+    seed: int,
+    done: Callable[[int], None] = lambda count: None,
 ) -> np.ndarray:
     """Play policies of one task and one form: totals [policies, 2, episodes, 2 + m].
 
-    The second axis is by the mean, as trained; the last is return, length, costs. After each batch `done` is told
-    how many policies are through.
+    The second axis is by the mean, as trained; the last is return, length, costs. After each batch
+    `done` is told how many policies are through.
     """
-    task, form = tasks.make(alike[0].task), alike[0].form
+    name, form = alike[0].task, alike[0].form
+    task = tasks.make(name)
+    _check(name, form, task.spec)
     size = slots(form, episodes)
-    make = _on_host if tasks.on_host(task) else _on_device
-    run = make(task, form, size, episodes, seed)
+    if isinstance(task, HostTask):
+        run = _on_host(task, form, size, episodes, seed)
+    else:
+        run = _on_device(task, form, size, episodes, seed)
     wanted = [(policy.weights, stochastic) for policy in alike for stochastic in (False, True)]
     found = []
     for first in range(0, len(wanted), size):
@@ -61,24 +73,41 @@ def play(
     return np.stack(found).reshape(len(alike), 2, episodes, -1)
 
 
+def _check(name: str, form: Form, spec: TaskSpec) -> None:
+    """A policy fits its task. Where the task did not come with Saddle, nobody could say so
+    before.
+    """
+    obs_dim, action_dim = form.widths[0], form.widths[-1]
+    if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
+        raise SaddleError(
+            f"a policy of {name} maps {obs_dim} observations to {action_dim} actions; the task has "
+            f"{spec.obs_dim} and "
+            f"{spec.action_dim}; was it trained on another version of it?"
+        )
+
+
 def _actions(form: Form, weights: Weights, stochastic: Array, obs: Array, key: Array) -> Array:
-    """Of every slot. obs [S, E, obs_dim] -> [S, E, action_dim]; the noise is the same in all slots."""
+    """Of every slot. obs [S, E, obs_dim] -> [S, E, action_dim]; the noise is the same in all
+    slots.
+    """
     centre = jax.vmap(partial(policies.mean, form))(weights, obs)
     noise = jax.random.normal(key, centre.shape[1:])
     spread = jnp.where(stochastic[:, None], jnp.exp(weights.log_std), 0.0)
     return centre + spread[:, None] * noise
 
 
-def _noise_keys(task: Task, seed: int) -> Array:
+def _noise_keys(spec: TaskSpec, seed: int) -> Array:
     """One per env step."""
-    return jax.random.split(jax.random.key(seed + 1), task.spec.episode_length)
+    return jax.random.split(jax.random.key(seed + 1), spec.episode_length)
 
 
 def _on_device(task: Task, form: Form, size: int, episodes: int, seed: int) -> Play:
-    """Worlds of all slots are one flat batch of the task. A world that has ended adds nothing more."""
+    """Worlds of all slots are one flat batch of the task. A world that has ended adds nothing
+    more.
+    """
     count, m = size * episodes, len(task.spec.constraints)
     worlds = jnp.tile(first_keys(jax.random.key(seed)[None], episodes), size)
-    keys = _noise_keys(task, seed)
+    keys = _noise_keys(task.spec, seed)
 
     @jax.jit
     def totals(weights: Weights, stochastic: Array) -> Array:
@@ -101,7 +130,7 @@ def _on_device(task: Task, form: Form, size: int, episodes: int, seed: int) -> P
     return run
 
 
-def _on_host(task: Task, form: Form, size: int, episodes: int, seed: int) -> Play:
+def _on_host(task: HostTask, form: Form, size: int, episodes: int, seed: int) -> Play:
     """As `_on_device`; the worlds of the slots that count are one batch of the host."""
     spec = task.spec
     act = jax.jit(partial(_actions, form))
@@ -115,11 +144,11 @@ def _on_host(task: Task, form: Form, size: int, episodes: int, seed: int) -> Pla
 
     def run(weights: Weights, stochastic: np.ndarray, used: int) -> np.ndarray:
         count = used * episodes
-        worlds = tasks.host_worlds(spec.name, count)
+        worlds = task.worlds(count)
         obs = worlds.reset(np.tile(own_seeds, used))
         total, running = np.zeros((count, 2 + len(spec.constraints))), np.ones(count, bool)
         weights = jax.device_put(weights)
-        for key in _noise_keys(task, seed):
+        for key in _noise_keys(spec, seed):
             actions = np.asarray(act(weights, stochastic, observed(obs), key))[:used]
             now = worlds.step(actions.reshape(count, -1))
             gained = np.column_stack([now.reward, np.ones(count), now.cost])

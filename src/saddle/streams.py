@@ -1,4 +1,6 @@
-"""Standard output and error, as a program meets them: closed, full, or with a reader that went away."""
+"""Standard output and error, as a program meets them: closed, full, or with a reader that went
+away.
+"""
 
 import contextlib
 import errno
@@ -14,7 +16,9 @@ STANDARD = (0, 1, 2)  # file descriptors of input, output and error
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """A context in which standard output raises OutputError, and no other, when it takes no more."""
+    """A context in which standard output raises OutputError, and no other, when it takes no
+    more.
+    """
     _fill_closed()
     if sys.stdout is None:
         raise OutputError("standard output is closed; send it to a file, or to /dev/null")
@@ -32,8 +36,18 @@ def complain(message: str) -> None:
         print(f"saddle: error: {message}", file=sys.stderr, flush=True)
 
 
+def note(message: str) -> None:
+    """Print one line on standard error that is no error, if there is one that takes it."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError):
+        print(message, file=sys.stderr, flush=True)
+
+
 def _fill_closed() -> None:
-    """Open descriptors that the parent closed on nothing: else the next file would be one, and be printed into."""
+    """Open descriptors that the parent closed on nothing: else the next file would be one, and be
+    printed into.
+    """
     for number in STANDARD:
         try:
             os.fstat(number)
@@ -73,4 +87,6 @@ class _Output:
             os.close(nowhere)
         why = error.strerror or str(error)
         advice = "send it to a place that takes it"
-        return OutputError(f"cannot write to standard output: {why}; {advice}", error.errno == errno.EPIPE)
+        return OutputError(
+            f"cannot write to standard output: {why}; {advice}", error.errno == errno.EPIPE
+        )

@@ -1,6 +1,8 @@
-"""Tables in a terminal: a row is a line where the terminal is wide enough, and a block of lines where it is not.
+"""Tables in a terminal: a row is a line where the terminal is wide enough, and a block of lines
+where it is not.
 
-Nothing is left out and no cell is cut, at any width. Output that is not read on a terminal keeps one row a line.
+Nothing is left out and no cell is cut, at any width. Output that is not read on a terminal keeps
+one row a line.
 """
 
 import re
@@ -30,26 +32,41 @@ class Column:
     right: bool = False
     """Set to the right, as numbers that are compared down the column are."""
     wraps: bool = False
-    """Sentences, in the last column alone: where they are too long, they go on below, within the column."""
+    """Sentences, in the last column alone: where they are too long, they go on below, within the
+    column.
+    """
     least: int = 0
     """Characters that it takes at least, so that tables printed one after the other line up."""
 
 
 def print_table(
-    out: Console, columns: Sequence[Column], rows: Sequence[Sequence[Content]], title: str = "", heading: bool = True
+    out: Console,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Content]],
+    title: str = "",
+    heading: bool = True,
 ) -> None:
-    """Print the rows, each with one cell per column; `heading` asks for the columns' names above them."""
+    """Print the rows, each with one cell per column; `heading` asks for the columns' names above
+    them.
+    """
     if title:
         out.print(Text(title, style="bold"), soft_wrap=not out.is_terminal)
     width = out.width if out.is_terminal else None
     for line in table_lines(columns, rows, width, heading):
-        out.print(line, soft_wrap=True)  # lines fit already; a word longer than the terminal must not be cut
+        out.print(
+            line, soft_wrap=True
+        )  # lines fit already; a word longer than the terminal must not be cut
 
 
 def table_lines(
-    columns: Sequence[Column], rows: Sequence[Sequence[Content]], width: int | None, heading: bool = True
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Content]],
+    width: int | None,
+    heading: bool = True,
 ) -> list[Text]:
-    """The table as lines of at most `width` characters, but for words that are longer; None: as wide as it takes."""
+    """The table as lines of at most `width` characters, but for words that are longer; None: as
+    wide as it takes.
+    """
     texts = [[_text(cell) for cell in row] for row in rows]
     head = [Text(column.name, style="bold") for column in columns]
     shown = [head, *texts] if heading else texts
@@ -65,7 +82,9 @@ def table_lines(
 
 
 def _text(cell: Content) -> Text:
-    """A text of its own on one line, whose style goes no further than its end when more is added to it."""
+    """A text of its own on one line, whose style goes no further than its end when more is added to
+    it.
+    """
     plain = cell.translate(_BLANKS) if isinstance(cell, str) else cell
     return Text().append(plain)
 
@@ -98,7 +117,9 @@ def _wrapped(columns: Sequence[Column], row: Sequence[Text], widths: Sequence[in
 
 
 def _block(columns: Sequence[Column], row: Sequence[Text], width: int) -> list[Text]:
-    """A row as lines: what identifies it, and indented below that the rest, each cell after its column's name."""
+    """A row as lines: what identifies it, and indented below that the rest, each cell after its
+    column's name.
+    """
     head, rest = [], []
     for column, cell in zip(columns, row, strict=True):
         if not cell.plain.strip():
@@ -111,7 +132,9 @@ def _block(columns: Sequence[Column], row: Sequence[Text], width: int) -> list[T
 
 
 def _flow(entries: Sequence[Text], width: int, indent: str) -> list[Text]:
-    """Entries one after the other; one that does not fit on a line begins the next, and only a longer one is broken."""
+    """Entries one after the other; one that does not fit on a line begins the next, and only a
+    longer one is broken.
+    """
     lines: list[Text] = []
     room = width - len(indent)
     for entry in entries:
@@ -126,7 +149,9 @@ def _flow(entries: Sequence[Text], width: int, indent: str) -> list[Text]:
 
 
 def _fold(text: Text, width: int, later: int | None = None) -> list[Text]:
-    """The words of a text on lines of `width` characters (`later`: of the second and following); no word is cut."""
+    """The words of a text on lines of `width` characters (`later`: of the second and following); no
+    word is cut.
+    """
     lines: list[Text] = []
     for word in _words(text):
         room = width if len(lines) == 1 or later is None else later

@@ -2,7 +2,9 @@
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """'1 seed', '3 seeds'; where an s does not make the plural, it is given: '1 cell has', '2 cells have'."""
+    """'1 seed', '3 seeds'; where an s does not make the plural, it is given: '1 cell has', '2 cells
+    have'.
+    """
     word = noun if count == 1 else plural or f"{noun}s"
     return f"{count} {word}"
 
@@ -11,3 +13,14 @@ def scientific(value: float) -> str:
     """Two digits and a power of ten: 8.0e6."""
     digits, power = f"{value:.1e}".split("e")
     return f"{digits}e{int(power)}"
+
+
+def setting(value: object) -> str:
+    """A setting's value as names and legends write it: on, 0.001, 64x64."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return "x".join(setting(entry) for entry in value)
+    return str(value)

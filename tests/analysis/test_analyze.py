@@ -13,7 +13,8 @@ from saddle.analysis.published import table
 from saddle.analysis.simulate import BEND, LINE, STEPS, TRUTHS, Truth, simulate
 
 QUIET = [
-    Truth(truth.task, truth.cost, truth.gain, truth.limits, cost_noise=0.004, return_noise=0.005) for truth in TRUTHS
+    Truth(truth.task, truth.cost, truth.gain, truth.limits, cost_noise=0.004, return_noise=0.005)
+    for truth in TRUTHS
 ]
 
 
@@ -33,7 +34,9 @@ def test_lambda_star_and_frontier_are_near_the_truth(quiet, truth):
     for limit in quiet[truth.task].limits:
         assert limit.status == "reached"
         assert limit.lambda_.value == pytest.approx(truth.lambda_star(limit.limit), rel=0.06)
-        assert limit.return_.value == pytest.approx(float(truth.gain(np.array(limit.limit))), rel=0.03)
+        assert limit.return_.value == pytest.approx(
+            float(truth.gain(np.array(limit.limit))), rel=0.03
+        )
     frontier = quiet[truth.task].frontier
     np.testing.assert_allclose(frontier.curve.value, truth.gain(np.array(frontier.grid)), rtol=0.06)
 
@@ -67,12 +70,18 @@ def test_intervals_hold_their_estimates(findings):
             assert limit.lambda_.lo is None or limit.lambda_.lo <= limit.lambda_.value
             assert limit.return_.lo <= limit.return_.value <= limit.return_.hi
         curve = part.frontier.curve
-        inside = [lo <= value <= hi for value, lo, hi in zip(curve.value, curve.lo, curve.hi, strict=True) if lo]
+        inside = [
+            lo <= value <= hi
+            for value, lo, hi in zip(curve.value, curve.lo, curve.hi, strict=True)
+            if lo
+        ]
         assert np.mean(inside) > 0.95
 
 
 def test_the_margin_gives_the_wanted_share(findings):
-    """Fresh seeds drawn from the truth at the recommended training limit satisfy the limit as often as wanted."""
+    """Fresh seeds drawn from the truth at the recommended training limit satisfy the limit as often
+    as wanted.
+    """
     part = part_of(findings, BEND)
     margin = part.limits[1].margins[0]
     assert margin.rule == "fixed" and margin.training_limit.value < part.limits[1].limit
@@ -94,9 +103,13 @@ def test_shares_of_violating_seeds_are_counted(findings, study):
     part = part_of(findings, STEPS)
     group = part.groups[12]
     names = runs.filter(
-        (pl.col("task") == STEPS.task) & (pl.col("lambda") == group.lambda_) & (pl.col("stage") == "sweep")
+        (pl.col("task") == STEPS.task)
+        & (pl.col("lambda") == group.lambda_)
+        & (pl.col("stage") == "sweep")
     )
-    last = metrics.filter((pl.col("epoch") == 19) & pl.col("run").is_in(names["run"].implode()))["cost"].to_numpy()
+    last = metrics.filter((pl.col("epoch") == 19) & pl.col("run").is_in(names["run"].implode()))[
+        "cost"
+    ].to_numpy()
     for violation in group.violations:
         assert violation.share == np.mean(last > violation.limit)
         over = np.maximum(last - violation.limit, 0) / violation.limit
@@ -115,11 +128,15 @@ def test_limits_outside_the_profile_are_said_plainly(study):
 
 
 def test_a_dip_that_may_be_chance_does_not_reach_a_limit():
-    """Costs of the last third scatter around 30, at two lambdas around 5: the mean cost dips below 10 there."""
+    """Costs of the last third scatter around 30, at two lambdas around 5: the mean cost dips below
+    10 there.
+    """
     runs, metrics = simulate([LINE], np.random.default_rng(2), seeds=3, epochs=20, compare=False)
     lambdas = runs["lambda"].unique().sort()
     high, dip = pl.col("lambda") > lambdas[15], pl.col("lambda").is_in(lambdas[19:21].to_list())
-    scattered = pl.when(dip).then(5.0).otherwise(30.0) * pl.col("seed")  # of seeds 0, 1, 2: means 5 and 30
+    scattered = pl.when(dip).then(5.0).otherwise(30.0) * pl.col(
+        "seed"
+    )  # of seeds 0, 1, 2: means 5 and 30
     settings = runs.select("run", "seed", "lambda")
     costs = pl.when(high).then(scattered).otherwise(pl.col("cost") + 40.0)
     changed = metrics.drop("lambda").join(settings, on="run").with_columns(costs.alias("cost"))
@@ -128,13 +145,19 @@ def test_a_dip_that_may_be_chance_does_not_reach_a_limit():
     assert part.profile is not None and not any(rise.clear for rise in part.profile.rises)
     least = min(float(group.cost.value or 0.0) for group in part.groups)
     lowest = f"the lowest mean cost of the sweep is {least:.3g}, at lambda"
-    assert below.status == within.status == "always above" and lowest in below.reason and lowest in within.reason
+    assert (
+        below.status == within.status == "always above"
+        and lowest in below.reason
+        and lowest in within.reason
+    )
     assert "rise again" in within.reason and "rise again" not in below.reason
 
 
 def test_the_final_share_of_training_counts():
     runs, metrics = simulate([BEND], np.random.default_rng(2), seeds=2, epochs=100, compare=False)
-    late = metrics.with_columns(pl.when(pl.col("epoch") < 95).then(1e6).otherwise(pl.col("cost")).alias("cost"))
+    late = metrics.with_columns(
+        pl.when(pl.col("epoch") < 95).then(1e6).otherwise(pl.col("cost")).alias("cost")
+    )
     (part,) = analyze(runs, late, Options(replicates=100)).tasks
     assert max(seed.cost for seed in part.scatter) < 1e4
     (part,) = analyze(runs, late, Options(replicates=100, final_share=0.06)).tasks
@@ -144,7 +167,11 @@ def test_the_final_share_of_training_counts():
 def test_published_way_differs_in_smoothing_and_frontier(study):
     runs, metrics = study
     found = analyze(runs, metrics, Options.published(replicates=100))
-    assert found.options["scale"] == "linear" and found.options["frac"] == 0.5 and not found.options["correct"]
+    assert (
+        found.options["scale"] == "linear"
+        and found.options["frac"] == 0.5
+        and not found.options["correct"]
+    )
     frontier = found.tasks[0].frontier
     sweep = {group.lambda_ for group in found.tasks[0].groups}
     assert frontier and frontier.construction == "published" and set(frontier.lambda_) <= sweep
@@ -152,7 +179,9 @@ def test_published_way_differs_in_smoothing_and_frontier(study):
 
 def test_json_is_plain_and_without_nan(findings):
     plain = json.loads(findings.to_json(), parse_constant=lambda name: pytest.fail(name))
-    assert plain["schema"] == 1 and {"groups", "profile", "frontier", "limits", "notes"} <= set(plain["tasks"][0])
+    assert plain["schema"] == 1 and {"groups", "profile", "frontier", "limits", "notes"} <= set(
+        plain["tasks"][0]
+    )
     assert {"lambda", "return", "cost", "seeds"} <= set(plain["tasks"][0]["groups"][0])
     assert plain["tasks"][0]["frontier"]["grid"] == sorted(plain["tasks"][0]["frontier"]["grid"])
 
@@ -166,8 +195,14 @@ def test_json_names_a_group_and_a_cell_first_and_then_their_statistics(findings)
 
 
 def test_same_seed_same_findings(study, findings):
-    again = analyze(study[0].sample(fraction=1.0, shuffle=True, seed=1), study[1].lazy(), Options(replicates=300))
-    first, second = ({part.task: part.limits for part in found.tasks} for found in (findings, again))
+    again = analyze(
+        study[0].sample(fraction=1.0, shuffle=True, seed=1),
+        study[1].lazy(),
+        Options(replicates=300),
+    )
+    first, second = (
+        {part.task: part.limits for part in found.tasks} for found in (findings, again)
+    )
     assert first == second
 
 
@@ -177,9 +212,22 @@ def published_study():
     for cell in table().iter_rows(named=True):
         for seed, sign in enumerate((-1, 1)):
             name = f"{cell['task']}-{cell['limit']}-{cell['rule']}-{seed}"
-            fixed = {"stage": "compare", "algorithm": "ppo", "lambda": None, "steps": 1, "status": "done"}
-            rows.append(fixed | {key: cell[key] for key in ("task", "rule", "limit")} | {"run": name, "seed": seed})
-            values = {key: cell[f"{key}_mean"] + sign * cell[f"{key}_sd"] / 2**0.5 for key in ("return", "cost")}
+            fixed = {
+                "stage": "compare",
+                "algorithm": "ppo",
+                "lambda": None,
+                "steps": 1,
+                "status": "done",
+            }
+            rows.append(
+                fixed
+                | {key: cell[key] for key in ("task", "rule", "limit")}
+                | {"run": name, "seed": seed}
+            )
+            values = {
+                key: cell[f"{key}_mean"] + sign * cell[f"{key}_sd"] / 2**0.5
+                for key in ("return", "cost")
+            }
             metrics.append({"run": name, "epoch": 0, "env_steps": 1} | values)
     return pl.DataFrame(rows, schema_overrides={"lambda": pl.Float64}), pl.DataFrame(metrics)
 
@@ -189,7 +237,9 @@ def test_the_published_table_as_a_study_agrees_with_itself():
     assert len(comparison.cells) == 48
     for cell in comparison.cells:
         assert cell.mark == cell.published_mark
-        assert cell.return_ == pytest.approx(cell.published_return) and cell.return_sd == pytest.approx(
-            cell.published_return_sd
+        assert cell.return_ == pytest.approx(
+            cell.published_return
+        ) and cell.return_sd == pytest.approx(cell.published_return_sd)
+        assert cell.return_z == pytest.approx(0, abs=1e-6) and cell.cost_z == pytest.approx(
+            0, abs=1e-6
         )
-        assert cell.return_z == pytest.approx(0, abs=1e-6) and cell.cost_z == pytest.approx(0, abs=1e-6)

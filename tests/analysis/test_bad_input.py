@@ -34,7 +34,10 @@ def test_without_a_sweep_only_the_comparison_is_left():
     runs, metrics = made()
     part = only(analyze(runs.filter(pl.col("stage") == "compare"), metrics, FEW))
     said(part.notes, "no sweep")
-    assert part.profile is part.frontier is part.slope is None and part.regimes == part.recommended == ()
+    assert (
+        part.profile is part.frontier is part.slope is None
+        and part.regimes == part.recommended == ()
+    )
     assert all(limit.lambda_.value is None and limit.status is None for limit in part.limits)
     assert len(part.comparison) == 6 and all(cell.gap.value is None for cell in part.comparison)
 
@@ -49,7 +52,9 @@ def test_three_lambdas_are_joined_by_lines():
     part = only(analyze(*made(lambdas=np.array([0.1, 1.0, 10.0])), FEW))
     said(part.notes, "only 3 lambdas")
     means = [group.cost.value for group in part.groups]
-    assert part.profile and [part.profile.cost.value[i] for i in (0, 50, 100)] == pytest.approx(means)
+    assert part.profile and [part.profile.cost.value[i] for i in (0, 50, 100)] == pytest.approx(
+        means
+    )
 
 
 def test_one_seed_has_no_intervals():
@@ -71,7 +76,9 @@ def test_all_costs_zero_means_no_limit_binds():
     said(part.notes, "Every final cost of the sweep is 0")
     said(part.notes, "spans no cost")
     assert part.slope is None and part.regimes == ()
-    assert all(limit.status == "always below" and limit.violation_share.value == 0 for limit in part.limits)
+    assert all(
+        limit.status == "always below" and limit.violation_share.value == 0 for limit in part.limits
+    )
 
 
 def test_constant_return_has_no_slope():
@@ -85,7 +92,10 @@ def test_members_that_are_nan_are_left_out_and_counted():
     runs, metrics = made()
     dead = runs["run"][:4]
     broken = metrics.with_columns(
-        pl.when(pl.col("run").is_in(dead.implode())).then(float("nan")).otherwise(pl.col("cost")).alias("cost")
+        pl.when(pl.col("run").is_in(dead.implode()))
+        .then(float("nan"))
+        .otherwise(pl.col("cost"))
+        .alias("cost")
     )
     found = analyze(runs, broken, FEW)
     said(found.notes, "4 runs have no finite return or cost")
@@ -118,7 +128,11 @@ def test_failed_and_unfinished_runs_do_not_count():
     found = analyze(runs.with_columns(status=pl.Series(states)), metrics, FEW)
     assert (found.runs.failed, found.runs.unfinished, found.runs.used) == (3, 3, runs.height - 6)
     said(found.notes, f"3 of {runs.height} runs failed")
-    partial = analyze(runs.with_columns(status=pl.Series(states)), metrics, Options(replicates=100, unfinished=True))
+    partial = analyze(
+        runs.with_columns(status=pl.Series(states)),
+        metrics,
+        Options(replicates=100, unfinished=True),
+    )
     assert partial.runs.used == runs.height - 3
 
 
@@ -153,10 +167,16 @@ def test_mixed_lengths_are_told():
 def test_lambda_zero_stays_out_of_the_log_profile():
     lambdas = np.concatenate([[1e-9], np.logspace(-1, 1, 9)])
     runs, metrics = made(lambdas=lambdas)
-    runs = runs.with_columns(pl.when(pl.col("lambda") < 1e-6).then(0.0).otherwise(pl.col("lambda")).alias("lambda"))
+    runs = runs.with_columns(
+        pl.when(pl.col("lambda") < 1e-6).then(0.0).otherwise(pl.col("lambda")).alias("lambda")
+    )
     part = only(analyze(runs, metrics, FEW))
     said(part.notes, "Lambda 0 has no logarithm")
-    assert part.groups[0].lambda_ == 0 and part.profile and part.profile.lambda_[0] == pytest.approx(0.1)
+    assert (
+        part.groups[0].lambda_ == 0
+        and part.profile
+        and part.profile.lambda_[0] == pytest.approx(0.1)
+    )
 
 
 def test_settings_of_a_rule_are_told_apart():
@@ -164,7 +184,13 @@ def test_settings_of_a_rule_are_told_apart():
     gain = pl.when(pl.col("seed") == 0).then(pl.lit("0.1")).otherwise(pl.lit("0.2"))
     params = pl.concat_str(pl.lit('{"rule": {"kp": '), gain, pl.lit(', "init": 1.0}}'))
     part = only(analyze(runs.with_columns(params.alias("params")), metrics, FEW))
-    assert {cell.rule for cell in part.comparison} == {"fixed", "ga kp=0.1", "ga kp=0.2", "pid kp=0.1", "pid kp=0.2"}
+    assert {cell.rule for cell in part.comparison} == {
+        "fixed",
+        "ga kp=0.1",
+        "ga kp=0.2",
+        "pid kp=0.1",
+        "pid kp=0.2",
+    }
 
 
 def test_no_cell_in_common_with_the_published_table():
@@ -184,7 +210,15 @@ def test_tables_without_their_columns_are_refused():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"frac": 0.0}, {"final_share": 2.0}, {"level": 1.0}, {"replicates": 3}, {"limits": (-1.0,)}, {"grid": 2}]
+    "bad",
+    [
+        {"frac": 0.0},
+        {"final_share": 2.0},
+        {"level": 1.0},
+        {"replicates": 3},
+        {"limits": (-1.0,)},
+        {"grid": 2},
+    ],
 )
 def test_options_that_make_no_sense_are_refused(bad):
     with pytest.raises(SaddleError):
@@ -196,6 +230,10 @@ def test_costs_near_zero_are_never_estimated_below_it():
     rare = pl.when(pl.col("cost") > 60).then(pl.col("cost")).otherwise(0.0).alias("cost")
     part = only(analyze(runs, metrics.with_columns(rare), FEW))
     assert part.profile and part.frontier
-    for curve in (part.profile.cost.value, part.profile.cost.lo, [group.cost.lo for group in part.groups]):
+    for curve in (
+        part.profile.cost.value,
+        part.profile.cost.lo,
+        [group.cost.lo for group in part.groups],
+    ):
         assert np.min(np.array(curve, float)) == 0
     assert min(part.frontier.grid) >= 0

@@ -27,7 +27,10 @@ def test_interquartile_mean_drops_a_quarter_at_each_end(values):
     assert interquartile_mean(values) == pytest.approx(scipy.stats.trim_mean(values, 0.25))
 
 
-@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30, unique=True).map(np.array), st.floats(0.5, 0.99))
+@given(
+    st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30, unique=True).map(np.array),
+    st.floats(0.5, 0.99),
+)
 def test_mean_interval_is_students(values, level):
     error = values.std(ddof=1) / np.sqrt(len(values))
     if error > 1e-9:
@@ -43,13 +46,17 @@ def test_one_seed_has_no_interval():
 @pytest.mark.parametrize("seeds", [5, 10, 30])
 def test_expanded_bootstrap_of_a_mean_is_the_t_interval(seeds):
     rng = np.random.default_rng(0)
-    values = scipy.stats.norm.ppf((np.arange(seeds) + 0.5) / seeds)  # a normal sample without its luck
+    values = scipy.stats.norm.ppf(
+        (np.arange(seeds) + 0.5) / seeds
+    )  # a normal sample without its luck
     means = replicate_means(values[None], draw_counts(rng, 100_000, seeds), 0.95)[:, 0]
     np.testing.assert_allclose(interval(means, 0.95), mean_interval(values, 0.95), rtol=0.04)
 
 
 def test_seeds_are_drawn_whole():
-    values = np.arange(6.0)[None] + np.array([[0.0], [100.0]])  # two groups that differ by a constant for every seed
+    values = np.arange(6.0)[None] + np.array(
+        [[0.0], [100.0]]
+    )  # two groups that differ by a constant for every seed
     means = replicate_means(values, draw_counts(np.random.default_rng(1), 500, 6), 0.95)
     np.testing.assert_allclose(means[:, 1] - means[:, 0], 100.0)
 

@@ -23,7 +23,8 @@ def made():
 def test_only_tasks_that_have_several_say_so():
     first, second = analyze(*made(), Options(replicates=100)).tasks
     assert first.notes[0] == (
-        "Looked at the first of 2 constraints: constraint 0. Costs, limits, lambda*, violations and what is best are "
+        "Looked at the first of 2 constraints: constraint 0. Costs, limits, lambda*, violations "
+        "and what is best are "
         "those of this one; not looked at: constraint 1 (--constraint 1)."
     )
     assert not any("constraint" in note for note in second.notes)
@@ -33,7 +34,9 @@ def test_a_sweep_without_limits_has_a_second_constraint_too():
     runs, metrics = made()
     swept = runs.filter(stage="sweep")
     names = json.dumps({"constraints": ["near", "far"]})
-    (found,) = analyze(swept.with_columns(params=pl.lit(names)), metrics, Options(replicates=100, constraint=1)).tasks
+    (found,) = analyze(
+        swept.with_columns(params=pl.lit(names)), metrics, Options(replicates=100, constraint=1)
+    ).tasks
     plain = analyze(swept, metrics, Options(replicates=100)).tasks[0]
     assert found.notes[0].startswith("Looked at the second of 2 constraints: far.")
     ours, theirs = found.groups[0].cost.value, plain.groups[0].cost.value

@@ -7,10 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from saddle.analysis.frontier import attainment, hypervolume, nondominated, return_at, running_maxima, trace
+from saddle.analysis.frontier import (
+    attainment,
+    hypervolume,
+    nondominated,
+    return_at,
+    running_maxima,
+    trace,
+)
 
 # Few distinct values, so that ties and equal points are common.
-POINTS = st.integers(1, 25).flatmap(lambda n: arrays(float, (2, n), elements=st.integers(0, 8).map(float)))
+POINTS = st.integers(1, 25).flatmap(
+    lambda n: arrays(float, (2, n), elements=st.integers(0, 8).map(float))
+)
 
 
 def dominates(a, b):
@@ -43,7 +52,9 @@ def test_trace_is_the_kept_points_once_and_rises(points):
 @given(POINTS)
 def test_hypervolume_equals_moocore(points):
     reference = (9.0, -1.0)
-    expected = moocore.hypervolume(np.stack([points[0], -points[1]], 1), ref=[reference[0], -reference[1]])
+    expected = moocore.hypervolume(
+        np.stack([points[0], -points[1]], 1), ref=[reference[0], -reference[1]]
+    )
     assert hypervolume(trace(*points), reference) == pytest.approx(expected)
 
 
@@ -54,13 +65,17 @@ def test_attainment_equals_moocore(seed, percent):
     at = np.arange(21.0)
     points = np.stack([costs.ravel(), -returns.ravel()], 1)
     surface = moocore.eaf(points, np.repeat(np.arange(5), 6), percentiles=[percent])
-    expected = [-surface[surface[:, 0] <= c, 1].min() if (surface[:, 0] <= c).any() else np.nan for c in at]
+    expected = [
+        -surface[surface[:, 0] <= c, 1].min() if (surface[:, 0] <= c).any() else np.nan for c in at
+    ]
     np.testing.assert_array_equal(attainment(costs, returns, at, percent / 100), expected)
 
 
 def test_return_between_points_is_a_mixture_of_their_policies():
     frontier = trace(np.array([1.0, 3.0, 2.0]), np.array([0.0, 4.0, 0.5]))
-    np.testing.assert_allclose(return_at(frontier, np.array([0.5, 1.0, 2.5, 9.0])), [np.nan, 0.0, 2.25, 4.0])
+    np.testing.assert_allclose(
+        return_at(frontier, np.array([0.5, 1.0, 2.5, 9.0])), [np.nan, 0.0, 2.25, 4.0]
+    )
 
 
 def test_published_construction_keeps_a_dominated_tie_that_ours_drops():

@@ -12,7 +12,8 @@ from saddle.analysis.restrictiveness import round_limit
 from saddle.analysis.simulate import Truth, simulate
 
 EPISODES = 20
-# Most of the return is had below a cost of 1: the middle of the steep stretch is less than one step.
+# Most of the return is had below a cost of 1: the middle of the steep stretch is less than one
+# step.
 RARE = Truth(
     task="Rare-v0",
     cost=lambda lam: 40 / (1 + lam**3),
@@ -56,7 +57,9 @@ def test_imported_means_of_counted_costs_are_seen_though_the_number_of_episodes_
 
 
 def analysed(unit_cost):
-    """A study of RARE whose costs are counted in units, or not at all (0), and its recommended limits."""
+    """A study of RARE whose costs are counted in units, or not at all (0), and its recommended
+    limits.
+    """
     runs, metrics = simulate([RARE], np.random.default_rng(0), 3, epochs=40, compare=False)
     if unit_cost:
         totals = (pl.col("cost") * EPISODES / unit_cost).round() * unit_cost
@@ -71,7 +74,9 @@ def test_counted_costs_get_no_limit_below_one():
     assert fine.recommended[0].limit < 1
     limits = [advice.limit for advice in counted.recommended]
     assert min(limits) >= 1 and all(limit == round(limit) for limit in limits)
-    assert all(advice.kind in {regime.kind for regime in counted.regimes} for advice in counted.recommended)
+    assert all(
+        advice.kind in {regime.kind for regime in counted.regimes} for advice in counted.recommended
+    )
 
 
 def test_a_limit_is_not_below_the_noise_of_the_costs_around_it():
@@ -89,21 +94,27 @@ def test_a_stretch_too_low_for_any_limit_is_said():
     runs, metrics = simulate([RARE], np.random.default_rng(0), 3, epochs=40, compare=False)
     episodes = 10_000
     totals = (pl.col("cost") / 50 * episodes).round()  # costs of at most 0.8 of a step
-    metrics = metrics.with_columns((totals / episodes).alias("cost"), pl.lit(episodes).alias("episodes"))
+    metrics = metrics.with_columns(
+        (totals / episodes).alias("cost"), pl.lit(episodes).alias("episodes")
+    )
     (part,) = analyze(runs, metrics, Options(replicates=100)).tasks
     below = [regime for regime in part.regimes if regime.cost_to < 1]
     assert below and len(part.recommended) == len(part.regimes) - len(below)
     assert sum("No limit is recommended" in note for note in part.notes) == len(below)
 
 
-@given(st.floats(0.01, 1e4), st.floats(0.01, 1e4), st.floats(0, 1), st.sampled_from([0.5, 1.0, 5.0]))
+@given(
+    st.floats(0.01, 1e4), st.floats(0.01, 1e4), st.floats(0, 1), st.sampled_from([0.5, 1.0, 5.0])
+)
 def test_rounded_limits_are_multiples_of_the_unit(a, b, weight, unit_cost):
     low, high = sorted((a, b))
     limit = round_limit(low + weight * (high - low), low, high, unit_cost)
     if limit is None:
         assert np.floor(high / unit_cost) < max(np.ceil(low / unit_cost), 1)
     else:
-        assert limit % unit_cost == pytest.approx(0, abs=1e-9) and low <= limit <= high and limit > 0
+        assert (
+            limit % unit_cost == pytest.approx(0, abs=1e-9) and low <= limit <= high and limit > 0
+        )
 
 
 def test_standard_error_is_of_a_mean():

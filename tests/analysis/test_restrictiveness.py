@@ -9,7 +9,9 @@ from saddle.analysis.restrictiveness import arc, round_limit, segments, slopes, 
 
 
 def broken_line(corner_cost, corner_return, noise=0.002, points=60):
-    """A frontier of two straight pieces from (0, 0) over a corner to (100, 50); its replicates scatter a little."""
+    """A frontier of two straight pieces from (0, 0) over a corner to (100, 50); its replicates
+    scatter a little.
+    """
     cost = np.linspace(0, 100, points)
     returns = np.interp(cost, [0, corner_cost, 100], [0, corner_return, 50])
     rng = np.random.default_rng(0)
@@ -50,7 +52,9 @@ def test_a_single_point_has_no_arc():
 
 
 def test_upright_has_no_finite_slope():
-    assert np.isinf(to_slope(np.array(np.pi / 2))) and to_slope(np.array(np.pi / 4)) == pytest.approx(1)
+    assert np.isinf(to_slope(np.array(np.pi / 2))) and to_slope(
+        np.array(np.pi / 4)
+    ) == pytest.approx(1)
 
 
 COSTS = st.just(0.0) | st.floats(1e-9, 1e4)

@@ -22,7 +22,9 @@ def opened(monkeypatch):
     tables = {"runs": runs, "metrics": metrics, "scan_metrics": metrics.lazy}
     study = SimpleNamespace(**tables, manifest={}, reading=contextlib.nullcontext)
     paths = []
-    monkeypatch.setattr(saddle, "open_study", lambda path: paths.append(str(path)) or study, raising=False)
+    monkeypatch.setattr(
+        saddle, "open_study", lambda path: paths.append(str(path)) or study, raising=False
+    )
     return paths
 
 
@@ -42,7 +44,9 @@ def test_analyze_prints_words(opened, capsys):
 def test_a_sentence_stays_on_one_line_of_a_file(opened, capsys, monkeypatch):
     monkeypatch.setattr(console, "WIDTH_OF_A_FILE", 60)
     assert main(["analyze", "a-study"]) == 0
-    regimes = [line for line in capsys.readouterr().out.splitlines() if "a unit of cost buys" in line]
+    regimes = [
+        line for line in capsys.readouterr().out.splitlines() if "a unit of cost buys" in line
+    ]
     assert regimes and all("; normalised slope " in line for line in regimes)
 
 
@@ -65,6 +69,8 @@ def test_compare_paper_finds_the_cells_in_common(opened, capsys):
 def test_figures_writes_files(opened, capsys, tmp_path, monkeypatch):
     from saddle.report import write
 
-    monkeypatch.setattr(write, "drawings", lambda findings, curves: iter(()))  # drawing is tested beside the figures
+    monkeypatch.setattr(
+        write, "drawings", lambda findings, curves: iter(())
+    )  # drawing is tested beside the figures
     assert main(["figures", "a-study", "--out", str(tmp_path)]) == 0
     assert "files in" in capsys.readouterr().out and (tmp_path / "comparison.tex").is_file()

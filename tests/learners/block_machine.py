@@ -1,7 +1,8 @@
-"""A small machine that runs a kernel's PTX on the CPU, all threads of a block in step: a register is an array of them.
+"""A small machine that runs a kernel's PTX on the CPU, all threads of a block in step: a register
+is an array of them.
 
-It knows what `first_layer`, `last_layer` and others write, tensor cores included, whose tiles lie in a warp's
-registers as PTX documents.
+It knows what `first_layer`, `last_layer` and others write, tensor cores included, whose tiles lie
+in a warp's registers as PTX documents.
 """
 
 import re
@@ -37,7 +38,9 @@ REAL: dict[str, Callable] = {
 
 
 def run(text: str, grid: tuple[int, int, int], threads: int, *arrays: np.ndarray) -> None:
-    """Run all blocks; arrays, in the order of the kernel's pointers, are read and written in place."""
+    """Run all blocks; arrays, in the order of the kernel's pointers, are read and written in
+    place.
+    """
     memory = [a.reshape(-1).view(np.uint8) for a in arrays]
     shared = sum(map(int, re.findall(r"tile\[(\d+)\]", text)))
     for place in np.ndindex(*grid):
@@ -50,12 +53,16 @@ def lowered(f: Callable, *args: Any) -> str:
 
 
 class _Block:
-    def __init__(self, text: str, place: tuple, threads: int, memory: list[np.ndarray], shared: np.ndarray) -> None:
+    def __init__(
+        self, text: str, place: tuple, threads: int, memory: list[np.ndarray], shared: np.ndarray
+    ) -> None:
         self.lines = [line.rstrip(";") for line in text.splitlines() if line[0] not in ".{}"]
         self.labels = {line[:-1]: k for k, line in enumerate(self.lines) if line.endswith(":")}
         self.memory, self.shared, self.threads = memory, shared, threads
         full = lambda number: np.full(threads, number, np.int64)
-        self.registers: dict[str, Any] = {f"%ctaid.{axis}": full(at) for axis, at in zip("xyz", place, strict=True)}
+        self.registers: dict[str, Any] = {
+            f"%ctaid.{axis}": full(at) for axis, at in zip("xyz", place, strict=True)
+        }
         self.registers |= {"%tid.x": np.arange(threads), "tile": full(0)}
 
     def run(self) -> None:
@@ -93,7 +100,11 @@ class _Block:
     def _compute(self, opcode: str, x: list[np.ndarray]) -> np.ndarray:
         kind = opcode.split(".")[0]
         if kind == "mov":
-            return x[0].astype(np.uint32).view(np.float32) if opcode == "mov.b32" and self.real else x[0].copy()
+            return (
+                x[0].astype(np.uint32).view(np.float32)
+                if opcode == "mov.b32" and self.real
+                else x[0].copy()
+            )
         if kind == "setp":
             return {"lt": np.less, "gt": np.greater, "eq": np.equal}[opcode.split(".")[1]](*x)
         if kind == "selp":
@@ -111,12 +122,18 @@ class _Block:
     def _number(self, name: str) -> np.ndarray:
         if name.startswith("0f"):
             return np.full(self.threads, np.uint32(int(name[2:], 16)).view(np.float32))
-        return self.registers[name] if not name.lstrip("-").isdigit() else np.full(self.threads, int(name))
+        return (
+            self.registers[name]
+            if not name.lstrip("-").isdigit()
+            else np.full(self.threads, int(name))
+        )
 
     def _move(self, opcode: str, registers: list[str], address: list[str], who: Any) -> None:
         base, _, offset = address[0].strip("[]").partition("+")
         if ".param" in opcode:
-            self.registers[registers[0]] = np.full(self.threads, SPACE * int(base.removeprefix("at")), np.int64)
+            self.registers[registers[0]] = np.full(
+                self.threads, SPACE * int(base.removeprefix("at")), np.int64
+            )
             return
         for k, name in enumerate(registers):
             at = self.registers[base] + int(offset or 0) + 4 * k
@@ -125,15 +142,25 @@ class _Block:
             bytes_ = at[:, None] % SPACE + np.arange(4)
             if opcode.startswith("st"):
                 number = self.registers[name]
-                words = number.view(np.uint32) if number.dtype == np.float32 else number.astype(np.uint32)
+                words = (
+                    number.view(np.uint32)
+                    if number.dtype == np.float32
+                    else number.astype(np.uint32)
+                )
                 array[bytes_[who]] = words[:, None].view(np.uint8)[who]
             else:
                 words = np.ascontiguousarray(array[bytes_]).view(np.uint32)[:, 0]
-                self.registers[name] = words.view(np.float32) if "f32" in opcode else words.astype(np.int64)
+                self.registers[name] = (
+                    words.view(np.float32) if "f32" in opcode else words.astype(np.int64)
+                )
 
     def _tiles(self, half: str, out: list[str], a: list[str], b: list[str], c: list[str]) -> None:
-        """m16n8k16 in every warp. Lane 4 g + q has rows g and g + 8, inputs 2 q and 2 q + 8 and the next, column g."""
-        split = lambda name: self.registers[name].astype(np.uint32)[:, None].view(HALF[half]).astype(np.float32)
+        """m16n8k16 in every warp. Lane 4 g + q has rows g and g + 8, inputs 2 q and 2 q + 8 and the
+        next, column g.
+        """
+        split = lambda name: (
+            self.registers[name].astype(np.uint32)[:, None].view(HALF[half]).astype(np.float32)
+        )
         parts = {name: split(name) for name in (*a, *b)}
         before: list[Any] = [self.registers[name].copy() for name in c]
         for warp in range(0, self.threads, 32):

@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saddle.config import PPO
-from saddle.learners import adam, improve, ppo
+from saddle.learners import PPO, adam
+from saddle.learners.ppo import minibatch
+from saddle.learners.ppo.passes import improve
 
 LR = 1e-2
 
@@ -22,7 +23,10 @@ def test_a_narrow_first_moment_goes_the_same_way():
     params = {"w": jax.random.normal(keys[0], (8, 8)), "b": jax.random.normal(keys[1], (8,))}
     wide, expected = descend(adam.init(params), params, 50)
     narrow, found = descend(adam.narrow(adam.init(params), jnp.bfloat16), params, 50)
-    assert narrow.mu["w"].dtype == jnp.bfloat16 and narrow.mu["b"].dtype == narrow.nu["w"].dtype == jnp.float32
+    assert (
+        narrow.mu["w"].dtype == jnp.bfloat16
+        and narrow.mu["b"].dtype == narrow.nu["w"].dtype == jnp.float32
+    )
     np.testing.assert_array_equal(narrow.mu["b"], wide.mu["b"])
     # Two bits of 256 lost at each step of 50, each of which goes LR far.
     np.testing.assert_allclose(found["w"], expected["w"], atol=50 * LR / 128)
@@ -32,12 +36,14 @@ def test_a_narrow_first_moment_goes_the_same_way():
 def test_between_epochs_moments_are_float32_that_bf16_holds():
     how = PPO(precision="bf16", hidden=(8, 8), passes=2, batch=16)
     keys = jax.random.split(jax.random.key(0), 3)
-    learner = jax.vmap(lambda key: ppo.init(key, how, 3, 2, 1))(keys)
+    learner = jax.vmap(lambda key: minibatch.init(key, how, 3, 2, 1))(keys)
     draw = lambda *shape: jax.random.normal(keys[0], (3, 32, *shape))
-    samples = ppo.Samples(draw(3), draw(2), draw(2), draw(), draw(2), draw(2))
-    done = improve.improve(how, learner, samples, jnp.ones((3, 1)), keys, jnp.float32(1e-3), jnp.ones(3, bool), 3)
+    samples = minibatch.Samples(draw(3), draw(2), draw(2), draw(), draw(2), draw(2))
+    done = improve(
+        how, learner, samples, jnp.ones((3, 1)), keys, jnp.float32(1e-3), jnp.ones(3, bool), 3
+    )
     dtypes = lambda tree: [leaf.dtype for leaf in jax.tree.leaves(tree)]
-    assert dtypes(done.learner) == dtypes(learner)
-    mu = done.learner.critic_adams[0].mu[0][0]
+    assert dtypes(done.state) == dtypes(learner)
+    mu = done.state.critic_adams[0].mu[0][0]
     np.testing.assert_array_equal(mu, mu.astype(jnp.bfloat16).astype(jnp.float32))
     assert np.abs(mu).max() > 0

@@ -1,6 +1,7 @@
 """Whole training runs on tasks whose best policy at every lambda is known in closed form.
 
-Scale invariance and the reward's standardisation are off here, so that lambda means what it means in the Lagrangian.
+Scale invariance and the reward's standardisation are off here, so that lambda means what it means
+in the Lagrangian.
 """
 
 from functools import cache
@@ -11,11 +12,19 @@ from learners.toys import Bandit, Chain, Regulator, TwoCosts
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from saddle.config import PPO, Member
+from saddle.config import Member
+from saddle.learners import PPO
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import Population
 
-PLAIN = {"rsi": False, "standardise": False, "obs_norm": False, "hidden": (16, 16), "target_kl": 1e9, "critic_l2": 0.0}
+PLAIN = {
+    "rsi": False,
+    "standardise": False,
+    "obs_norm": False,
+    "hidden": (16, 16),
+    "target_kl": 1e9,
+    "critic_l2": 0.0,
+}
 
 
 def train(task, members, epochs, **settings):
@@ -40,8 +49,12 @@ BANDIT = dict(steps_per_epoch=512, batch=256, passes=6, actor_lr=0.01, log_std=-
 @cache
 def bandit():
     fixed = [Member(0, Fixed(lam)) for lam in (0.0, 0.5, 1.0, 3.0)]
-    moving = [GradientAscent(init=0.2, lr=0.03), GradientAscent(init=0.2, lr=0.5, optimizer="plain"), PID(0.2, 1, 0.2)]
-    return train(Bandit(), fixed + [Member(0, rule, (0.25,)) for rule in moving], 150, **BANDIT)
+    moving = [
+        GradientAscent(init=0.2, lr=0.03),
+        GradientAscent(init=0.2, lr=0.5, optimizer="plain"),
+        PID(0.2, 1, 0.2),
+    ]
+    return train(Bandit(), fixed + [Member(0, rule, (0.25,)) for rule in moving], 100, **BANDIT)
 
 
 def test_bandit_fixed_lambda_lands_on_the_frontier():
@@ -59,9 +72,14 @@ def test_bandit_moving_lambda_finds_lambda_star_and_the_limit():
 
 
 def test_two_constraints():
-    """With lambda = (0.5, 0.25) the best action is 0.75 / 1.75; ascent meets the tighter of two limits."""
-    members = [Member(0, Fixed(0.5), (9.0, 9.0)), Member(0, GradientAscent(0.0, 0.5, "plain"), (9.0, 1.44))]
-    got = train(TwoCosts(), members, 150, **BANDIT)
+    """With lambda = (0.5, 0.25) the best action is 0.75 / 1.75; ascent meets the tighter of two
+    limits.
+    """
+    members = [
+        Member(0, Fixed(0.5), (9.0, 9.0)),
+        Member(0, GradientAscent(0.0, 0.5, "plain"), (9.0, 1.44)),
+    ]
+    got = train(TwoCosts(), members, 100, **BANDIT)
     for key in ("cost", "window_cost", "lambda", "beta", "loss_vc", "ev_c", "grad_c"):
         assert got[key].shape[1:] == (2, 2), key
     best = 0.5 / 2.0  # Fixed(0.5) prices both constraints at 0.5
@@ -82,11 +100,21 @@ def test_chain():
     """Cost per episode of 10 steps is 10 sigmoid(a)."""
     lams, limit = (0.0, 0.5, 2.0), 4.0
     wanted = root(lambda lam: 10 * expit(chain_action(lam)) - limit, 0, 5)
-    members = [Member(0, Fixed(lam)) for lam in lams] + [Member(0, GradientAscent(0.5, 0.05, "plain"), (limit,))]
+    members = [Member(0, Fixed(lam)) for lam in lams] + [
+        Member(0, GradientAscent(0.5, 0.05, "plain"), (limit,))
+    ]
     got = train(
-        Chain(), members, 70, steps_per_epoch=2000, batch=500, passes=4, actor_lr=0.003, log_std=-0.7, gamma=0.9,
+        Chain(),
+        members,
+        50,
+        steps_per_epoch=2000,
+        batch=500,
+        passes=4,
+        actor_lr=0.003,
+        log_std=-0.7,
+        gamma=0.9,
         cost_gamma=0.9,
-    )  # fmt: skip
+    )
     expected = [10 * expit(chain_action(lam)) for lam in lams]
     np.testing.assert_allclose(last(got["cost"])[:3, 0], expected, atol=0.5)
     np.testing.assert_allclose(last(got["cost"])[3, 0], limit, atol=0.4)
@@ -94,7 +122,9 @@ def test_chain():
 
 
 def regulator(lam):
-    """Return and cost of the best linear policy x' = x + k (target - x), over starts in [-0.5, 1.5]."""
+    """Return and cost of the best linear policy x' = x + k (target - x), over starts in [-0.5,
+    1.5].
+    """
     quadratic, target = 1 + lam, 1 / (1 + lam)
     p, gamma = 0.0, 0.99
     for _ in range(500):  # the discounted Riccati recursion in one dimension
@@ -112,9 +142,16 @@ def regulator(lam):
 def test_regulator():
     lams = (0.25, 1.0)
     got = train(
-        Regulator(), [Member(0, Fixed(lam)) for lam in lams], 80, steps_per_epoch=4000, batch=500, passes=8,
-        actor_lr=0.003, critic_lr=0.003, log_std=-1.2,
-    )  # fmt: skip
+        Regulator(),
+        [Member(0, Fixed(lam)) for lam in lams],
+        80,
+        steps_per_epoch=4000,
+        batch=500,
+        passes=8,
+        actor_lr=0.003,
+        critic_lr=0.003,
+        log_std=-1.2,
+    )
     for i, (ret, cost) in enumerate(map(regulator, lams)):
         assert last(got["cost"])[i, 0] == pytest.approx(cost, rel=0.1, abs=0.5)
         assert last(got["return"])[i] == pytest.approx(ret, rel=0.1, abs=0.6)

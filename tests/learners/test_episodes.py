@@ -7,11 +7,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saddle.learners import episodes, normalise
+from saddle.collect import episodes, normalise
 
 
 @settings(max_examples=40)
-@given(st.lists(st.lists(st.booleans(), min_size=6, max_size=6), min_size=1, max_size=4), st.sampled_from([1, 4, 7]))
+@given(
+    st.lists(st.lists(st.booleans(), min_size=6, max_size=6), min_size=1, max_size=4),
+    st.sampled_from([1, 4, 7]),
+)
 def test_window_keeps_the_newest(epochs, size):
     window, kept = episodes.empty(size, 1), deque(maxlen=size)
     serial = 0.0
@@ -22,24 +25,38 @@ def test_window_keeps_the_newest(epochs, size):
         flags = jnp.array(ended)
         window = episodes.push(window, jnp.asarray(rows, jnp.float32), flags)
         own = rows[np.array(ended)].mean(0) if any(ended) else np.full(3, np.nan)
-        np.testing.assert_allclose(episodes.finished_mean(jnp.asarray(rows, jnp.float32), flags), own, rtol=1e-5)
+        np.testing.assert_allclose(
+            episodes.finished_mean(jnp.asarray(rows, jnp.float32), flags), own, rtol=1e-5
+        )
     assert int(window.count) == len(kept)
     expected = np.mean(kept, 0) if kept else np.full(3, np.nan)
     np.testing.assert_allclose(episodes.mean(window), expected, rtol=1e-5)
 
 
 @settings(max_examples=40)
-@given(st.lists(st.lists(st.tuples(st.floats(-9, 9, width=32), st.booleans()), min_size=5, max_size=5), min_size=1))
+@given(
+    st.lists(
+        st.lists(st.tuples(st.floats(-9, 9, width=32), st.booleans()), min_size=5, max_size=5),
+        min_size=1,
+    )
+)
 def test_moments_are_those_of_all_samples(batches):
     moments, seen = normalise.none(1), []
     for batch in batches:
-        values, present = np.array([x for x, _ in batch], np.float32), np.array([p for _, p in batch])
-        moments = normalise.merge(moments, normalise.of(jnp.asarray(values)[:, None], jnp.asarray(present)))
+        values, present = (
+            np.array([x for x, _ in batch], np.float32),
+            np.array([p for _, p in batch]),
+        )
+        moments = normalise.merge(
+            moments, normalise.of(jnp.asarray(values)[:, None], jnp.asarray(present))
+        )
         seen.extend(values[present])
     assert int(moments.count) == len(seen)
     if len(seen) > 1:
         np.testing.assert_allclose(moments.mean[0], np.mean(seen), atol=1e-4)
-        np.testing.assert_allclose(normalise.variance(moments)[0], np.var(seen, ddof=1), rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(
+            normalise.variance(moments)[0], np.var(seen, ddof=1), rtol=1e-3, atol=1e-3
+        )
 
 
 def test_a_first_observation_stays_as_it_is():
@@ -51,4 +68,6 @@ def test_moments_do_not_drift_after_many_epochs():
     """Twenty million samples in float32: the mean still moves with the data."""
     moments = normalise.Moments(jnp.int32(20_000_000), jnp.array([1.0]), jnp.array([20_000_000.0]))
     batch = normalise.of(jnp.full((20_000, 1), 3.0), jnp.ones(20_000, bool))
-    np.testing.assert_allclose(normalise.merge(moments, batch).mean, 1 + 2 * 20_000 / 20_020_000, rtol=1e-6)
+    np.testing.assert_allclose(
+        normalise.merge(moments, batch).mean, 1 + 2 * 20_000 / 20_020_000, rtol=1e-6
+    )

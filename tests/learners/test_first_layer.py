@@ -7,8 +7,8 @@ import pytest
 from learners import block_machine
 from learners.block_machine import HALF, lowered
 
-from saddle.learners import first_layer
-from saddle.learners.activations import ACTIVATIONS
+from saddle.learners.networks.activations import ACTIVATIONS
+from saddle.learners.networks.gpu import first_layer
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,10 @@ from saddle.learners.activations import ACTIVATIONS
 )
 def test_it_is_the_layer(activation, half, n, p, h):
     members, dtype, rng = 2, HALF[half], np.random.default_rng(p)
-    x, w = rng.normal(size=(members, n, p)).astype(dtype), rng.normal(size=(members, h, p)).astype(dtype)
+    x, w = (
+        rng.normal(size=(members, n, p)).astype(dtype),
+        rng.normal(size=(members, h, p)).astype(dtype),
+    )
     b = rng.normal(size=(members, h)).astype(np.float32)
     per, unit = (rng.choice([0.25, 0.5, 1, 2], (members, 1)).astype(np.float32) for _ in range(2))
     if half == "bf16":
@@ -32,8 +35,13 @@ def test_it_is_the_layer(activation, half, n, p, h):
     text = first_layer.program_text(activation, half, n, p, h)[1]
     grid = (h // min(first_layer.COLUMNS, h), n // first_layer.ROWS, members)
     block_machine.run(text, grid, first_layer.THREADS, x, w, b, per, unit, out)
-    entering = np.einsum("mnp,mhp->mnh", x.astype(float), w.astype(float)) * per[:, None] + b[:, None]
-    expected = np.asarray(ACTIVATIONS[activation].value(jnp.asarray(entering, jnp.float32))) * unit[:, None]
+    entering = (
+        np.einsum("mnp,mhp->mnh", x.astype(float), w.astype(float)) * per[:, None] + b[:, None]
+    )
+    expected = (
+        np.asarray(ACTIVATIONS[activation].value(jnp.asarray(entering, jnp.float32)))
+        * unit[:, None]
+    )
     step = 2.0 ** (-8 if half == "bf16" else -11)
     np.testing.assert_allclose(out.astype(float), expected, rtol=1.01 * step, atol=1e-5)
 
@@ -45,7 +53,9 @@ def test_a_nan_stays_one():
     out = np.zeros((1, n, h), HALF["bf16"])
     text = first_layer.program_text("elu", "bf16", n, p, h)[1]
     one = np.ones((1, 1), np.float32)
-    block_machine.run(text, (1, 1, 1), first_layer.THREADS, x, w, np.zeros((1, h), np.float32), one, one, out)
+    block_machine.run(
+        text, (1, 1, 1), first_layer.THREADS, x, w, np.zeros((1, h), np.float32), one, one, out
+    )
     assert np.isnan(out[0, 5].astype(float)).all()
     assert np.isfinite(np.delete(out[0], 5, 0).astype(float)).all()
 

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saddle.learners import halves
+from saddle.learners.networks.gpu import halves
 
 BITS = st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=64)
 
@@ -17,7 +17,11 @@ def test_halves_together_are_the_number_bit_by_bit(bits):
     np.testing.assert_array_equal(np.asarray(found).view(np.uint32), x)
 
 
-@given(st.lists(st.floats(-(2.0**126), 2.0**126, width=32, allow_subnormal=False), min_size=1, max_size=64))
+@given(
+    st.lists(
+        st.floats(-(2.0**126), 2.0**126, width=32, allow_subnormal=False), min_size=1, max_size=64
+    )
+)
 def test_the_high_half_is_the_nearest_bfloat16(numbers):
     x = jnp.asarray(numbers, jnp.float32)
     high, exact = np.asarray(halves.split(x)[0], np.float64), np.asarray(x, np.float64)

@@ -8,45 +8,56 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from saddle.config import PPO
-from saddle.learners import epoch, networks
-from saddle.learners.networks import Actor
+from saddle.learners import PPO
+from saddle.learners.networks import gaussian, plain
+from saddle.learners.networks.gaussian import Actor
+from saddle.learners.ppo import learner
 
 
 @pytest.mark.parametrize("activation", ["elu", "tanh", "relu"])
 def test_weighted_gradients_are_those_of_automatic_differentiation(activation):
     ppo = PPO(hidden=(7, 5), activation=activation)
     keys = jax.random.split(jax.random.key(0), 4)
-    net = networks.init_net(keys[0], (3, 7, 5, 2))
+    net = plain.init_net(keys[0], (3, 7, 5, 2))
     x, last = jax.random.normal(keys[1], (11, 3)), jax.random.normal(keys[2], (11, 2))
     weights = jax.random.normal(keys[3], (3, 11))
 
     @jax.jit
     def ours(net):
-        _, inputs = networks.forward(ppo, net, x)
-        squares, found = networks.weighted_squares(ppo, net, inputs, last, weights)
-        return networks.weighted_gradients(ppo, net, inputs, found, weights), squares
+        _, inputs = plain.forward(ppo, net, x)
+        squares, found = plain.weighted_squares(ppo, net, inputs, last, weights)
+        return plain.weighted_gradients(ppo, net, inputs, found, weights), squares
 
     @jax.jit
     def automatic(net):
-        output = lambda net: networks.forward(ppo, net, x)[0]
-        return jax.jacrev(lambda net: jnp.sum(weights[:, :, None] * last * output(net), (1, 2)))(net)
+        output = lambda net: plain.forward(ppo, net, x)[0]
+        return jax.jacrev(lambda net: jnp.sum(weights[:, :, None] * last * output(net), (1, 2)))(
+            net
+        )
 
     (weighted, squares), expected = ours(net), automatic(net)
     for k, found in enumerate(weighted):
         np.testing.assert_allclose(
             squares[k], sum(np.sum(leaf[k] ** 2) for leaf in jax.tree.leaves(expected)), rtol=1e-4
         )
-        jax.tree.map(lambda ours, theirs, k=k: np.testing.assert_allclose(ours, theirs[k], atol=2e-5), found, expected)
+        jax.tree.map(
+            lambda ours, theirs, k=k: np.testing.assert_allclose(ours, theirs[k], atol=2e-5),
+            found,
+            expected,
+        )
 
 
 def test_regression_is_that_of_automatic_differentiation():
     ppo = PPO(hidden=(7, 5))
     keys = jax.random.split(jax.random.key(1), 4)
-    net = networks.init_net(keys[0], (3, 7, 5, 1))
-    x, target, weight = jax.random.normal(keys[1], (11, 3)), jax.random.normal(keys[2], (11,)), jnp.arange(11.0) / 55
-    error = lambda net: networks.forward(ppo, net, x)[0][:, 0] - target
-    ours, errors = networks.regression(ppo, net, x, target, weight)
+    net = plain.init_net(keys[0], (3, 7, 5, 1))
+    x, target, weight = (
+        jax.random.normal(keys[1], (11, 3)),
+        jax.random.normal(keys[2], (11,)),
+        jnp.arange(11.0) / 55,
+    )
+    error = lambda net: plain.forward(ppo, net, x)[0][:, 0] - target
+    ours, errors = plain.regression(ppo, net, x, target, weight)
     jax.tree.map(
         lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5),
         (ours, errors),
@@ -56,9 +67,9 @@ def test_regression_is_that_of_automatic_differentiation():
 
 def test_bf16_stays_close():
     keys = jax.random.split(jax.random.key(0), 2)
-    critic = networks.init_net(keys[0], (3, 64, 64, 1))
+    critic = plain.init_net(keys[0], (3, 64, 64, 1))
     x = jax.random.normal(keys[1], (50, 3))
-    value = lambda how: networks.forward(PPO(hidden=(64, 64), precision=how), critic, x)[0]
+    value = lambda how: plain.forward(PPO(hidden=(64, 64), precision=how), critic, x)[0]
     exact, rounded = value("highest"), value("bf16")
     assert rounded.dtype == np.float32
     np.testing.assert_allclose(rounded, exact, atol=2e-2)
@@ -67,16 +78,22 @@ def test_bf16_stays_close():
 
 def test_advantages_come_from_unrounded_values():
     keys = jax.random.split(jax.random.key(0), 3)
-    critics = [jax.vmap(lambda key: networks.init_net(key, (3, 64, 64, 1)))(jax.random.split(k, 2)) for k in keys[:2]]
+    critics = [
+        jax.vmap(lambda key: plain.init_net(key, (3, 64, 64, 1)))(jax.random.split(k, 2))
+        for k in keys[:2]
+    ]
     obs = jax.random.normal(keys[2], (5, 2, 4, 3))
     exact, ours = (
-        epoch._values(PPO(hidden=(64, 64), precision=how), tuple(critics), obs) for how in ("highest", "bf16")
+        learner._values(PPO(hidden=(64, 64), precision=how), tuple(critics), obs)
+        for how in ("highest", "bf16")
     )
     np.testing.assert_allclose(ours, exact, atol=1e-5)
 
 
 def test_initial_weights_fill_their_interval():
-    first = np.concatenate([part.ravel() for part in networks.init_net(jax.random.key(1), (16, 400, 1))[0]])
+    first = np.concatenate(
+        [part.ravel() for part in plain.init_net(jax.random.key(1), (16, 400, 1))[0]]
+    )
     assert np.abs(first).max() <= 0.25
     assert stats.kstest(first, "uniform", (-0.25, 0.5)).pvalue > 0.01
 
@@ -84,12 +101,16 @@ def test_initial_weights_fill_their_interval():
 @settings(max_examples=30)
 @given(st.lists(st.tuples(*[st.floats(-2, 2)] * 4), min_size=2, max_size=2))
 def test_log_prob_and_kl(rows):
-    mean, log_std, other, other_std = (jnp.array(column, np.float32) for column in zip(*rows, strict=True))
+    mean, log_std, other, other_std = (
+        jnp.array(column, np.float32) for column in zip(*rows, strict=True)
+    )
     actor = Actor((), log_std)
     expected = stats.norm.logpdf(other, mean, np.exp(log_std)).sum()
-    np.testing.assert_allclose(networks.log_prob(actor, mean, other), expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        gaussian.log_prob(actor, mean, other), expected, rtol=1e-3, atol=1e-3
+    )
     sigma, sigma_2 = np.exp(np.array(log_std, float)), np.exp(np.array(other_std, float))
     kl = (np.log(sigma_2 / sigma) + (sigma**2 + (mean - other) ** 2) / (2 * sigma_2**2) - 0.5).sum()
-    got = networks.kl(mean, log_std, other, other_std)
+    got = gaussian.kl(mean, log_std, other, other_std)
     np.testing.assert_allclose(got, kl, rtol=1e-4, atol=1e-4)
     assert got >= -1e-5

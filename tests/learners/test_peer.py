@@ -1,4 +1,6 @@
-"""Our arithmetic against OmniSafe's and PyTorch's: benchmarks/record_omnisafe.py says how the data was made."""
+"""Our arithmetic against OmniSafe's and PyTorch's: benchmarks/record_omnisafe.py says how the data
+was made.
+"""
 
 import json
 from pathlib import Path
@@ -8,22 +10,26 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from saddle.config import PPO
-from saddle.learners import adam, advantages, normalise
-from saddle.learners import ppo as one
-from saddle.learners.networks import Actor
+from saddle.collect import normalise
+from saddle.learners import PPO, adam
+from saddle.learners.networks.gaussian import Actor
+from saddle.learners.ppo import advantages, minibatch
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.multipliers.stacked import Rules
 
 PEER = json.loads((Path(__file__).parents[1] / "data" / "omnisafe" / "arithmetic.json").read_text())
 
 
-whole = lambda ppo, learner: one.together(ppo, *one.apart(ppo, learner))
-step_once = jax.jit(lambda ppo, learner, *a: one.minibatch(ppo, *whole(ppo, learner), *a), static_argnums=0)
+whole = lambda ppo, learner: minibatch.join(ppo, *minibatch.split(ppo, learner))
+step_once = jax.jit(
+    lambda ppo, learner, *a: minibatch.minibatch(ppo, *whole(ppo, learner), *a), static_argnums=0
+)
 
 
 def lambdas(rule, costs=PEER["costs"], limit=25.0):
-    others = [other for other in (Fixed(), GradientAscent(), PID()) if type(other) is not type(rule)]
+    others = [
+        other for other in (Fixed(), GradientAscent(), PID()) if type(other) is not type(rule)
+    ]
     rules = Rules([rule, *others])  # in company, as in a population
     numbers = jax.tree.map(lambda x: x[0], rules.numbers)
     state, found = rules.init(numbers, 1), []
@@ -37,7 +43,9 @@ def test_gradient_ascent():
     np.testing.assert_allclose(lambdas(GradientAscent()), PEER["ascent"], rtol=2e-6)
 
 
-@pytest.mark.parametrize(("record", "rule"), [("pid_study", PID()), ("pid_strong", PID(kp=0.1, ki=0.01, kd=0.5))])
+@pytest.mark.parametrize(
+    ("record", "rule"), [("pid_study", PID()), ("pid_strong", PID(kp=0.1, ki=0.01, kd=0.5))]
+)
 def test_pid(record, rule):
     np.testing.assert_allclose(lambdas(rule), PEER[record], rtol=1e-5)
 
@@ -51,7 +59,9 @@ def test_plain_ascent():
     for cost in PEER["costs"]:
         lam = max(0.0, lam + 0.001 * (cost - 25.0))
         expected.append(lam)
-    np.testing.assert_allclose(lambdas(GradientAscent(lr=0.001, optimizer="plain")), expected, rtol=1e-5)
+    np.testing.assert_allclose(
+        lambdas(GradientAscent(lr=0.001, optimizer="plain")), expected, rtol=1e-5
+    )
 
 
 def test_no_finished_episode_moves_nothing():
@@ -66,7 +76,9 @@ def test_normaliser():
     for batch, expected in zip(PEER["batches"], PEER["normalised"], strict=True):
         batch = jnp.array(batch)
         moments = normalise.merge(moments, normalise.of(batch, jnp.ones(len(batch), bool)))
-        np.testing.assert_allclose(normalise.apply(moments, batch, 5.0), expected, rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(
+            normalise.apply(moments, batch, 5.0), expected, rtol=2e-5, atol=2e-6
+        )
 
 
 def test_advantages_and_targets():
@@ -82,7 +94,9 @@ def test_advantages_and_targets():
     signal, both = jnp.stack([gae["reward"], gae["cost"]], -1), jnp.array([0.99, 0.99])
     flags = jnp.asarray(terminated), jnp.asarray(ended)
     adv = advantages.gae(signal, values, jnp.asarray(after), *flags, both, jnp.array([0.95, 0.95]))
-    np.testing.assert_allclose(advantages.standardise(adv[:, 0]), gae["adv_r"], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        advantages.standardise(adv[:, 0]), gae["adv_r"], rtol=1e-5, atol=1e-5
+    )
     np.testing.assert_allclose(advantages.centre(adv[:, 1]), gae["adv_c"], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose((adv + values)[:, 0], gae["target_value_r"], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose((adv + values)[:, 1], gae["target_value_c"], rtol=1e-5, atol=1e-5)
@@ -103,18 +117,24 @@ def minibatch_of(record):
     start = record["start"]
     actor = Actor(net(start["actor"]), jnp.array(start["log_std"]))
     critics = tuple(net(critic) for critic in start["critics"])
-    learner = one.Learner(actor, critics, adam.init(actor), tuple(map(adam.init, critics)), jnp.full(1, jnp.nan))
-    samples = one.Samples(mean=jnp.zeros_like(data["action"]), **data)
+    learner = minibatch.PPOState(
+        actor, critics, adam.init(actor), tuple(map(adam.init, critics)), jnp.full(1, jnp.nan)
+    )
+    samples = minibatch.Samples(mean=jnp.zeros_like(data["action"]), **data)
     return learner, samples
 
 
 def test_two_minibatches_with_reward_scale_invariance():
-    """Forward, back-propagation, clipped loss, beta, critics with L2, gradient clip and Adam, in one."""
+    """Forward, back-propagation, clipped loss, beta, critics with L2, gradient clip and Adam, in
+    minibatch.
+    """
     record = PEER["minibatch"]
     learner, samples = minibatch_of(record)
     weight, lam = jnp.full(16, 1 / 16), jnp.array([record["lambda"]])
     for step in record["steps"]:
-        learner, stats = step_once(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))
+        learner, stats = step_once(
+            PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4)
+        )
         np.testing.assert_allclose(learner.beta, step["beta"], rtol=1e-5)
         np.testing.assert_allclose(stats.loss_pi, step["loss"], rtol=1e-5)
         params = step["params"]
@@ -131,7 +151,11 @@ def test_scale_invariance_does_not_see_the_scale_of_costs():
         learner, samples = minibatch_of(PEER["minibatch"])
         samples = samples._replace(advantage=samples.advantage * jnp.array([1.0, size]))
         weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
-        steps.append(step_once(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))[0].actor.net)
+        steps.append(
+            step_once(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))[
+                0
+            ].actor.net
+        )
     assert_close(*steps)
 
 
@@ -141,5 +165,7 @@ def test_beta_can_be_bounded():
     free = samples._replace(advantage=samples.advantage * jnp.array([1.0, 0.0]))
     weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
     for bound, found in ((np.inf, lambda beta: beta > 1e6), (50.0, lambda beta: beta == 50.0)):
-        after, _ = step_once(PPO(hidden=(6, 6), rsi_max=bound), learner, free, weight, lam, jnp.float32(3e-4))
+        after, _ = step_once(
+            PPO(hidden=(6, 6), rsi_max=bound), learner, free, weight, lam, jnp.float32(3e-4)
+        )
         assert found(float(after.beta[0]))

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 
-from saddle.tasks.task import State, TaskSpec, pytree
+from saddle.tasks import State, TaskSpec, pytree
 
 
-def spec(name, obs_dim, length, constraints=("cost",)):
-    return TaskSpec(name, obs_dim, 1, length, 1.0, constraints, "a toy", (1.0,))
+def spec(name, obs_dim, length, constraints=("cost",), actions=1):
+    return TaskSpec(name, obs_dim, actions, length, 1.0, constraints, "a toy", (1.0,))
 
 
 def begin(spec, key, obs):
@@ -38,7 +38,9 @@ class Toy:
 
 @dataclass(frozen=True)
 class Bandit(Toy):
-    """One action a: reward -(a - 1)^2, cost a^2. Best at lambda: a = 1 / (1 + lambda), whatever the spread."""
+    """One action a: reward -(a - 1)^2, cost a^2. Best at lambda: a = 1 / (1 + lambda), whatever the
+    spread.
+    """
 
     spec: TaskSpec = spec("Bandit", 1, 1)
 
@@ -52,7 +54,9 @@ class Bandit(Toy):
 
 @dataclass(frozen=True)
 class TwoCosts(Toy):
-    """Reward -(a - 1)^2, costs a^2 and (a + 1)^2: best at lambda is a = (1 - lambda_1) / (1 + lambda_0 + lambda_1)."""
+    """Reward -(a - 1)^2, costs a^2 and (a + 1)^2: best at lambda is a = (1 - lambda_1) / (1 +
+    lambda_0 + lambda_1).
+    """
 
     spec: TaskSpec = spec("TwoCosts", 1, 1, ("near", "far"))
 
@@ -68,8 +72,8 @@ class TwoCosts(Toy):
 class Chain(Toy):
     """Two states; action a leads to state 1 with probability sigmoid(a), from anywhere.
 
-    A step into state 1 earns 1 and costs 1; an action costs effort 0.1 a^2 of reward. At lambda the best action solves
-    sigmoid'(a) (1 - lambda) = 0.2 a.
+    A step into state 1 earns 1 and costs 1; an action costs effort 0.1 a^2 of reward. At lambda the
+    best action solves sigmoid'(a) (1 - lambda) = 0.2 a.
     """
 
     spec: TaskSpec = spec("Chain", 2, 10)
@@ -92,7 +96,9 @@ class PlaceState(State):
 
 @dataclass(frozen=True)
 class Regulator(Toy):
-    """x' = x + a, reward -(x' - 1)^2 - a^2 / 2, cost x'^2: linear-quadratic, with 1 / (1 + lambda) as its aim."""
+    """x' = x + a, reward -(x' - 1)^2 - a^2 / 2, cost x'^2: linear-quadratic, with 1 / (1 + lambda)
+    as its aim.
+    """
 
     spec: TaskSpec = spec("Regulator", 1, 20)
 
@@ -115,27 +121,19 @@ class Shaky(State):
 
 
 @dataclass(frozen=True)
-class BreaksDown(Toy):
-    """In every third step of an episode of six."""
+class Broken(Toy):
+    """Its physics break down in every third step, and its reward is not a number in episodes that
+    start badly.
+    """
 
-    spec: TaskSpec = spec("BreaksDown", 1, 6)
+    spec: TaskSpec = spec("Broken", 1, 6)
 
     def reset(self, key):
         return Shaky(**begin(self.spec, key, jnp.ones(1)), diverged=jnp.zeros((), bool))
 
     def step(self, state, action):
-        return self._after(state, diverged=(state.steps + 1) % 3 == 0)
-
-
-@dataclass(frozen=True)
-class Broken(Toy):
-    """A bandit whose reward is not a number in episodes that start badly."""
-
-    spec: TaskSpec = spec("Broken", 1, 1)
-
-    def reset(self, key):
-        return State(**begin(self.spec, key, jnp.ones(1)))
-
-    def step(self, state, action):
-        odd = jax.random.uniform(state.key) < 0.02
-        return self._after(state, reward=jnp.where(odd, jnp.nan, action[0]), cost=jnp.ones(1))
+        odd = jax.random.uniform(state.key) < 0.05
+        reward = jnp.where(odd, jnp.nan, action[0])
+        return self._after(
+            state, reward=reward, cost=jnp.ones(1), diverged=(state.steps + 1) % 3 == 0
+        )

@@ -1,4 +1,6 @@
-"""docs/parity.md holds the tables that the command prints today, line by line; the numbers may be older."""
+"""docs/parity.md holds the tables that the command prints today, line by line; the numbers may be
+older.
+"""
 
 from pathlib import Path
 
@@ -17,7 +19,11 @@ def test_every_criterion_is_in_the_table(task):
         if task in criterion.tasks:
             assert f"| {criterion.regime} | {criterion.quantity}" in section
             claimed = tolerances.claim(task, criterion.regime)
-            bounds = criterion.exact if claimed == "exact" or criterion.reduced is None else criterion.reduced
+            bounds = (
+                criterion.exact
+                if claimed == "exact" or criterion.reduced is None
+                else criterion.reduced
+            )
             assert all(f"{bound.percentile:g} % ≤ {bound.limit:g}" in section for bound in bounds)
 
 

@@ -27,8 +27,14 @@ def outcome(task: str, precision):
 
 
 def missed(report: Report) -> list[str]:
-    lines = [f"{x.regime}, {x.quantity}: {x.percentiles} misses {x.bounds}" for x in report.lines if not x.passed]
-    return lines + [f"{a.regime}, {a.event}: {a.agree} of {a.rows}" for a in report.agreements if not a.passed]
+    lines = [
+        f"{x.regime}, {x.quantity}: {x.percentiles} misses {x.bounds}"
+        for x in report.lines
+        if not x.passed
+    ]
+    return lines + [
+        f"{a.regime}, {a.event}: {a.agree} of {a.rows}" for a in report.agreements if not a.passed
+    ]
 
 
 def thinned(rows: Golden, keep: np.ndarray) -> Golden:
@@ -122,7 +128,9 @@ def test_a_state_that_is_not_finite_fails():
     assert json.dumps(report.as_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize("field", ["cost", "reward", "truncated", "terminated", "goal_met", "timer"])
+@pytest.mark.parametrize(
+    "field", ["cost", "reward", "truncated", "terminated", "goal_met", "timer"]
+)
 def test_one_wrong_row_fails(field):
     rows = golden(BUTTON if field == "timer" else GOAL)
     right = reference(rows)
@@ -149,7 +157,9 @@ def test_a_disagreement_is_forgiven_only_at_the_threshold():
     arrays = dict(rows.arrays) | {"cost_hazards": 1 - rows["cost_hazards"]}
     flipped = dataclasses.replace(rows, arrays=arrays)
     out = reference(rows)
-    found = {a.event: a for a in events.agreements(flipped, out, errors(rows, out), 1e-5)}["cost_hazards"]
+    found = {a.event: a for a in events.agreements(flipped, out, errors(rows, out), 1e-5)}[
+        "cost_hazards"
+    ]
     assert found.agree == 0
     assert found.at_threshold == (nearest <= 1e-5).sum()
     assert not found.passed
@@ -191,6 +201,13 @@ def test_tables_and_markdown_name_every_line(capsys):
     run(None, (CIRCLE,), as_markdown=True)
     markdown = capsys.readouterr().out
     for text in (table, markdown):
-        for word in (CIRCLE, "free", "velocity (m/s, rad/s)", "99 % ≤ 0.002", "exact", "cost_out_of_boundary"):
+        for word in (
+            CIRCLE,
+            "free",
+            "velocity (m/s, rad/s)",
+            "99 % ≤ 0.002",
+            "exact",
+            "cost_out_of_boundary",
+        ):
             assert word in text
     assert markdown.count("\n| free |") == 1 + 4  # its meaning, then its lines

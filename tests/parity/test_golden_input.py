@@ -1,4 +1,6 @@
-"""Folders and files that are not what parity expects: one line that names the file and what to do."""
+"""Folders and files that are not what parity expects: one line that names the file and what to
+do.
+"""
 
 from pathlib import Path
 
@@ -110,7 +112,9 @@ def test_pickles_are_refused(tmp_path, arrays):
     assert "cannot be read" in complaint(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["ep", "ep_agent", "qpos", "obs2", "contact_any", "ep_gremlins", "cost_buttons"])
+@pytest.mark.parametrize(
+    "name", ["ep", "ep_agent", "qpos", "obs2", "contact_any", "ep_gremlins", "cost_buttons"]
+)
 def test_missing_array(tmp_path, arrays, name):
     write(tmp_path, arrays, **{name: None})
     assert f"has no array {name!r}" in complaint(tmp_path)

@@ -1,6 +1,7 @@
 """Level 2: one substep of 2 ms against MuJoCo itself, from the reference's states.
 
-Our env step with one substep instead of ten is that substep, so that what is tested is what the tasks run.
+Our env step with one substep instead of ten is that substep, so that what is tested is what the
+tasks run.
 """
 
 from functools import cache
@@ -12,11 +13,11 @@ import mujoco as _mujoco
 import numpy as np
 import pytest
 
+from saddle.accelerate import cpu_kernel
 from saddle.parity import events, inject
 from saddle.parity.golden import Golden, load
 from saddle.parity.tolerances import BUTTON, CIRCLE, GOAL, PUSH
 from saddle.tasks import make
-from saddle.tasks.kernel import native
 from saddle.tasks.point import body, mjcf
 
 mujoco: Any = _mujoco  # its compiled part has no types
@@ -30,7 +31,9 @@ def golden(task: str) -> Golden:
 
 
 def model(rows: Golden, row: int) -> Any:
-    """The world of that row's episode. Free bodies are put where the row has them, whatever their layout pose."""
+    """The world of that row's episode. Free bodies are put where the row has them, whatever their
+    layout pose.
+    """
     ep = rows["ep"][row]
     agent = rows["ep_agent"][ep].tolist()
     build = {
@@ -43,7 +46,9 @@ def model(rows: Golden, row: int) -> Any:
 
 
 def engine_substep(rows: Golden, row: int) -> tuple[np.ndarray, set[str]]:
-    """World velocity [3] of the robot after one substep of MuJoCo, and what it touched during it."""
+    """World velocity [3] of the robot after one substep of MuJoCo, and what it touched during
+    it.
+    """
     m = model(rows, row)
     data = mujoco.MjData(m)
     data.qpos, data.qvel, data.time = rows["qpos"][row], rows["qvel"][row], rows["time"][row]
@@ -62,7 +67,9 @@ def engine_substep(rows: Golden, row: int) -> tuple[np.ndarray, set[str]]:
 
 @cache
 def engine(task: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows without any contact of the robot [n], rows where it touches static things only [m], velocities [N, 3]."""
+    """Rows without any contact of the robot [n], rows where it touches static things only [m],
+    velocities [N, 3].
+    """
     rows = golden(task)
     gaps = events.clearances(rows, after=False)
     touching = np.flatnonzero((gaps < 0).any(axis=1))
@@ -81,16 +88,18 @@ def our_substep(task: str, precision: str) -> np.ndarray:
     with jax.enable_x64(precision == "float64"):
         dtype = jnp.dtype(precision)
         ours = make(task)
-        stepped = jax.jit(jax.vmap(ours.step))(inject.inject(rows, ours, dtype), jnp.asarray(rows["action"], dtype))
+        stepped = jax.jit(jax.vmap(ours.step))(
+            inject.inject(rows, ours, dtype), jnp.asarray(rows["action"], dtype)
+        )
         return np.asarray(stepped.agent, np.float64)[:, 3:]  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def one_substep(monkeypatch):
     monkeypatch.setattr(body, "SUBSTEPS", 1)
-    native.compiled.cache_clear()  # made for ten substeps
+    cpu_kernel.compiled.cache_clear()  # made for ten substeps
     yield
-    native.compiled.cache_clear()
+    cpu_kernel.compiled.cache_clear()
 
 
 @pytest.mark.usefixtures("one_substep")
@@ -106,7 +115,8 @@ def test_free_and_static_contact(task, precision):
     assert error[free, :2].max() <= linear and error[free, 2].max() <= turn
     if task == BUTTON:
         assert len(static) > 50
-        # MuJoCo 3.17 stops its solver a little early in a row or two (2e-6 m/s); the reference's 2.3.3 does not.
+        # MuJoCo 3.17 stops its solver a little early in a row or two (2e-6 m/s); the reference's
+        # 2.3.3 does not.
         close = (error[static, :2].max(1) <= linear) & (error[static, 2] <= turn)
         assert close.mean() >= 0.99 and error[static, :2].max() <= 1e-5
 

@@ -1,4 +1,6 @@
-"""One env step of the velocity tasks from reference states, on MuJoCo C and on MJX, and what must not pass."""
+"""One env step of the velocity tasks from reference states, on MuJoCo C and on MJX, and what must
+not pass.
+"""
 
 import dataclasses
 import json
@@ -27,13 +29,17 @@ def rows_of(name: str) -> Golden:
 
 def reference(rows: Golden) -> Outcome:
     """What an engine that repeats the reference exactly would give."""
-    speeds = np.stack([rows["x_velocity"], rows["y_velocity"]], axis=1)[:, : BODIES[rows.task].travels]
+    speeds = np.stack([rows["x_velocity"], rows["y_velocity"]], axis=1)[
+        :, : BODIES[rows.task].travels
+    ]
     names = ("obs2", "reward", "cost", "terminated", "truncated")
     return Outcome(rows["qpos2"], rows["qvel2"], speeds, *(rows[name] for name in names))
 
 
 def thinned(rows: Golden, keep: np.ndarray) -> Golden:
-    return dataclasses.replace(rows, arrays={k: a if k == "ep_seed" else a[keep] for k, a in rows.arrays.items()})
+    return dataclasses.replace(
+        rows, arrays={k: a if k == "ep_seed" else a[keep] for k, a in rows.arrays.items()}
+    )
 
 
 @EACH
@@ -47,7 +53,9 @@ def test_mujoco_c_repeats_the_reference(name):
 
 
 def test_mjx_repeats_the_reference():
-    """HalfCheetah, which is integrated by Euler; Ant goes through auto-reset in the tests of the task."""
+    """HalfCheetah, which is integrated by Euler; Ant goes through auto-reset in the tests of the
+    task.
+    """
     rows = thinned(rows_of(CHEETAH), np.arange(679) % 3 == 0)
     found = judge(rows, "mjx-jax", "float32")
     assert found.passed, found
@@ -62,7 +70,9 @@ def test_the_reference_itself_passes_without_error(name):
 @EACH
 def test_rows_have_every_branch(name):
     rows = rows_of(name)
-    assert rows["cost"].sum() > 100 and rows["truncated"].sum() > 20 and (rows["ncon"] > 0).sum() > 200
+    assert (
+        rows["cost"].sum() > 100 and rows["truncated"].sum() > 20 and (rows["ncon"] > 0).sum() > 200
+    )
     assert (rows["terminated"].sum() > 100) == (name != CHEETAH)
     assert (np.abs(rows["action"]) > 1).any(axis=1).sum() > 100
 
@@ -117,7 +127,10 @@ def test_rows_are_left_out_only_where_links_cross():
     assert [crossed(rows_of(name)).any() for name in BODIES] == [True, False, False, False]
     model = models.compiled(models.hopper())
     rows = thinned(rows_of(HOPPER), np.arange(2))
-    arrays = dict(rows.arrays) | {"qpos": np.tile(model.qpos0, (2, 1)), "qpos2": np.tile(model.qpos0, (2, 1))}
+    arrays = dict(rows.arrays) | {
+        "qpos": np.tile(model.qpos0, (2, 1)),
+        "qpos2": np.tile(model.qpos0, (2, 1)),
+    }
     arrays["qpos"][1, 3:] = [-2.2, -2.4, 0.4]  # folded up, the foot through the torso
     assert list(crossed(dataclasses.replace(rows, arrays=arrays))) == [False, True]
 

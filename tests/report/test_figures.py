@@ -22,7 +22,9 @@ def _styled():
 
 @pytest.fixture
 def bend(findings):
-    return next(part for part in findings.tasks if part.task == "Bend-v0" and part.algorithm == "ppo")
+    return next(
+        part for part in findings.tasks if part.task == "Bend-v0" and part.algorithm == "ppo"
+    )
 
 
 def test_every_kind_of_figure_is_drawn_once_per_task(findings, curves):
@@ -36,7 +38,9 @@ def test_every_kind_of_figure_is_drawn_once_per_task(findings, curves):
 
 
 def test_figures_fit_a_column(findings, curves):
-    wide = {name for name, draw in drawings(findings, curves) if draw().get_figwidth() > style.COLUMN}
+    wide = {
+        name for name, draw in drawings(findings, curves) if draw().get_figwidth() > style.COLUMN
+    }
     assert wide <= {"frontiers-ppo"}
 
 
@@ -46,14 +50,18 @@ def test_frontier_shows_groups_frontier_and_band(bend):
     np.testing.assert_allclose(np.asarray(dashed.get_xdata()), bend.frontier.grid)
     np.testing.assert_allclose(np.asarray(dashed.get_ydata()), bend.frontier.curve.value)
     assert dashed.get_linestyle() == "--"
-    points = max((np.asarray(c.get_offsets()) for c in axes.collections), key=lambda offsets: offsets.size)
+    points = max(
+        (np.asarray(c.get_offsets()) for c in axes.collections), key=lambda offsets: offsets.size
+    )
     np.testing.assert_allclose(points[:, 0], [group.cost.value for group in bend.groups])
 
 
 def test_profile_marks_lambda_star_on_its_limit(bend):
     drawn = figures_sweep.profile(bend)
     right = drawn.axes[1]
-    marked = {tuple(np.asarray(line.get_xydata())[0]) for line in right.lines if line.get_marker() == "o"}
+    marked = {
+        tuple(np.asarray(line.get_xydata())[0]) for line in right.lines if line.get_marker() == "o"
+    }
     assert marked == {(limit.lambda_.value, limit.limit) for limit in bend.limits}
     assert legend(drawn) == ["limit $d$", "$\\lambda^*$ with its 95 % interval"]
 
@@ -63,7 +71,10 @@ def legend(drawn):
 
 
 def test_labels_of_limits_in_a_profile_do_not_collide(bend):
-    near = [dataclasses.replace(bend.limits[0], limit=limit) for limit in (10.0, 10.5, 12.0, 15.0, 20.0, 25.0, 40.0)]
+    near = [
+        dataclasses.replace(bend.limits[0], limit=limit)
+        for limit in (10.0, 10.5, 12.0, 15.0, 20.0, 25.0, 40.0)
+    ]
     drawn = figures_sweep.profile(dataclasses.replace(bend, limits=tuple(near)))
     drawn.draw_without_rendering()
     labels = [text for text in drawn.axes[1].texts if text.get_text().startswith("$d$")]
@@ -82,7 +93,9 @@ def test_zoom_projects_every_rule_onto_the_frontier(bend):
     drawn = figures_rules.zoom(bend)
     assert len(drawn.axes) == 2
     first = [cell for cell in bend.comparison if cell.limit == 10.0]
-    dotted = [np.asarray(line.get_ydata()) for line in drawn.axes[0].lines if line.get_linestyle() == ":"]
+    dotted = [
+        np.asarray(line.get_ydata()) for line in drawn.axes[0].lines if line.get_linestyle() == ":"
+    ]
     assert len(dotted) == len(first)
     for (top, foot), cell in zip(dotted, first, strict=True):
         assert top - foot == pytest.approx(cell.gap.value)
@@ -96,7 +109,9 @@ def test_training_shows_every_rule_and_the_limit(curves, frames):
     assert labels == ["fixed $\\lambda^*$", "GA", "PID", "$d$ = 25"]
     assert drawn.axes[0].get_title() == "PointGoal1, limit 25"
     runs, metrics = frames
-    ga = runs.filter((pl.col("rule") == "ga") & (pl.col("limit") == 25.0) & (pl.col("task") == "Bend-v0"))["run"]
+    ga = runs.filter(
+        (pl.col("rule") == "ga") & (pl.col("limit") == 25.0) & (pl.col("task") == "Bend-v0")
+    )["run"]
     last = metrics.filter(pl.col("run").is_in(ga.implode()) & (pl.col("epoch") == 39))["cost"]
     line = next(line for line in drawn.axes[2].lines if line.get_label() == "GA")
     assert np.asarray(line.get_ydata())[-1] == pytest.approx(last.mean(), rel=1e-6)
@@ -120,7 +135,9 @@ def test_saved_as_pdf_and_png(findings, curves, tmp_path, kind):
 
 def test_rules_keep_their_look_whatever_else_was_run():
     alone, many = multipliers.looks(["pid"]), multipliers.looks(["pid", "bandit", "ga"])
-    assert alone["pid"] == many["pid"] and len({many[rule] for rule in ("pid", "bandit", "ga")}) == 3
+    assert (
+        alone["pid"] == many["pid"] and len({many[rule] for rule in ("pid", "bandit", "ga")}) == 3
+    )
 
 
 def test_a_folder_that_cannot_be_made_is_told(findings, curves, tmp_path):

@@ -1,4 +1,6 @@
-"""The report in a real browser: what a reader sees, clicks and types, against what `saddle analyze` says."""
+"""The report in a real browser: what a reader sees, clicks and types, against what `saddle analyze`
+says.
+"""
 
 import io
 import json
@@ -15,24 +17,36 @@ from report.made import store
 from saddle import cli
 from saddle.analysis.simulate import BEND, simulate
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 ARGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 NOTHING = "\N{EN DASH}"
 ODD = "Odd </script><img src=x onerror=alert(1)>-v0"  # a name that must stay a name
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; 'apt-get install chromium' adds it")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium here; 'apt-get install chromium' adds it"
+)
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """One task with a sweep and a comparison; one with a comparison alone."""
-    runs, metrics = simulate([BEND], np.random.default_rng(3), seeds=5, epochs=40, lambdas=np.geomspace(0.1, 10, 11))
+    runs, metrics = simulate(
+        [BEND], np.random.default_rng(3), seeds=5, epochs=40, lambdas=np.geomspace(0.1, 10, 11)
+    )
     alone = runs.filter(pl.col("stage") == "compare").with_columns(
         pl.lit(ODD).alias("task"), pl.lit("odd").alias("unit"), ("x" + pl.col("run")).alias("run")
     )
-    more = metrics.with_columns(("x" + pl.col("run")).alias("run")).filter(pl.col("run").is_in(alone["run"].to_list()))
-    return store(tmp_path_factory.mktemp("report") / "study", pl.concat([runs, alone]), pl.concat([metrics, more]))
+    more = metrics.with_columns(("x" + pl.col("run")).alias("run")).filter(
+        pl.col("run").is_in(alone["run"].to_list())
+    )
+    return store(
+        tmp_path_factory.mktemp("report") / "study",
+        pl.concat([runs, alone]),
+        pl.concat([metrics, more]),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +66,9 @@ def browser():
 
 @pytest.fixture
 def opened(browser, report):
-    """Opens the report; at the end nothing must have gone wrong, and nothing been asked of a network."""
+    """Opens the report; at the end nothing must have gone wrong, and nothing been asked of a
+    network.
+    """
     troubles, requests, pages = [], [], []
 
     def open_page(width=1200, height=900, fragment="", **context):
@@ -84,15 +100,23 @@ def shown(page, name):
 
 def same(page, name, estimate):
     wanted = [estimate[part] for part in ("value", "lo", "hi")]
-    assert shown(page, name) == [None if value is None else pytest.approx(value, rel=1e-5) for value in wanted]
+    assert shown(page, name) == [
+        None if value is None else pytest.approx(value, rel=1e-5) for value in wanted
+    ]
 
 
 def test_the_slider_gives_what_analyze_gives(opened, study, capsys):
     page = opened()
     ladder = [finding["limit"] for finding in page_data(page)["tasks"][0]["limits"]]
     limits = [ladder[i] for i in (0, 3, len(ladder) // 2, len(ladder) - 1)] + [10.0, 17.3, 25.0]
-    found = {limit["limit"]: limit for limit in analyzed(study, capsys, limits)["tasks"][0]["limits"]}
-    assert {finding["status"] for finding in found.values()} == {"reached", "always below", "always above"}
+    found = {
+        limit["limit"]: limit for limit in analyzed(study, capsys, limits)["tasks"][0]["limits"]
+    }
+    assert {finding["status"] for finding in found.values()} == {
+        "reached",
+        "always below",
+        "always above",
+    }
     for limit in limits:
         page.locator("#limit").fill(str(ladder.index(limit)))
         finding = found[limit]
@@ -105,7 +129,9 @@ def test_the_slider_gives_what_analyze_gives(opened, study, capsys):
         if finding["status"] == "reached":
             ends = [finding["lambda"][part] for part in ("value", "lo", "hi")]
             numbers = re.findall(r"[\d.]+", page.locator("#lambda-star").inner_text())
-            assert [float(number) for number in numbers] == [float(f"{end:.3g}") for end in ends if end is not None]
+            assert [float(number) for number in numbers] == [
+                float(f"{end:.3g}") for end in ends if end is not None
+            ]
 
 
 def page_data(page):
@@ -160,7 +186,9 @@ def test_the_address_names_task_and_limit_and_opens_there(opened):
     assert "--limit 17.4" in other.locator("#snap").inner_text()
 
 
-@pytest.mark.parametrize("fragment", ["#task=nothing&limit=3", "#limit", "#task=Bend-v0&limit=x", "#%"])
+@pytest.mark.parametrize(
+    "fragment", ["#task=nothing&limit=3", "#limit", "#task=Bend-v0&limit=x", "#%"]
+)
 def test_an_address_that_names_nothing_opens_as_without(opened, fragment):
     usual, page = opened(), opened(fragment=fragment)
     for name in ("#task", "#limit-number"):
@@ -188,18 +216,24 @@ def test_the_keyboard_reaches_and_moves_everything(opened):
     page.keyboard.press("End")
     assert page.locator("#series option:checked").inner_text() == "λ = 10"
     page.keyboard.press("ArrowLeft")
-    assert page.locator("#profile").get_attribute("aria-valuetext").startswith("lambda 6.31: return")
+    assert (
+        page.locator("#profile").get_attribute("aria-valuetext").startswith("lambda 6.31: return")
+    )
 
 
 def test_hovering_a_point_shows_its_runs_in_both_charts(opened, study, capsys):
     page = opened()
     page.locator("#frontier circle.dot").nth(4).hover()
-    seeds = [row for row in analyzed(study, capsys, [10])["tasks"][0]["scatter"] if row["limit"] is None]
+    seeds = [
+        row for row in analyzed(study, capsys, [10])["tasks"][0]["scatter"] if row["limit"] is None
+    ]
     lambdas = sorted({row["lambda"] for row in seeds})
     rows = page.locator("#tip tr").all_inner_texts()[1:]
     wanted = [row for row in seeds if row["lambda"] == lambdas[4]]
     got = [[float(cell) for cell in row.split()] for row in rows]
-    assert got == [[row["seed"], *(float(f"{row[key]:.3g}") for key in ("return", "cost"))] for row in wanted]
+    assert got == [
+        [row["seed"], *(float(f"{row[key]:.3g}") for key in ("return", "cost"))] for row in wanted
+    ]
     assert page.locator("#frontier .seed").count() == len(wanted) == 5
     for panel in page.locator("#profile svg").all():
         classes = [dot.get_attribute("class") for dot in panel.locator("circle.dot").all()]
@@ -235,7 +269,9 @@ def test_the_comparison_is_that_of_analyze_and_sorts(opened, study, capsys):
     page = opened()
     cells = analyzed(study, capsys, [10])["tasks"][0]["comparison"]
     marks = page.locator("#comparison tbody tr td:nth-child(3)").all_inner_texts()
-    assert marks == ["✓ best" if cell["best"] else "✕ violated" if cell["violated"] else "" for cell in cells]
+    assert marks == [
+        "✓ best" if cell["best"] else "✕ violated" if cell["violated"] else "" for cell in cells
+    ]
     assert {"✓ best", "✕ violated"} <= set(marks)
     head = page.locator("#comparison th", has_text="return")
     texts = page.locator("#comparison tbody tr td:nth-child(4)")
@@ -289,6 +325,10 @@ def test_without_javascript_it_says_so_and_gives_the_findings(opened, study, cap
 
 def test_the_file_stands_alone(report):
     text = report.read_text()
-    assert set(re.findall(r"\bhttps?://[^\s\"'<>)]+", text)) == {"http://www.w3.org/2000/svg"}  # a namespace
-    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=(?!\"data:)", text.split('<script type="app')[0])
+    assert set(re.findall(r"\bhttps?://[^\s\"'<>)]+", text)) == {
+        "http://www.w3.org/2000/svg"
+    }  # a namespace
+    assert not re.search(
+        r"<(script|link|img|iframe)[^>]+(src|href)=(?!\"data:)", text.split('<script type="app')[0]
+    )
     assert len(text) < 500_000

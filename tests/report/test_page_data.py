@@ -1,4 +1,6 @@
-"""What goes into the report: packed curves, limits to answer, plans as study files, and what it refuses."""
+"""What goes into the report: packed curves, limits to answer, plans as study files, and what it
+refuses.
+"""
 
 import base64
 import itertools
@@ -28,7 +30,11 @@ from saddle.words import scientific
 finite = st.floats(-1e6, 1e6, width=32)
 
 
-@given(hnp.arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 30)), elements=finite | st.just(np.nan)))
+@given(
+    hnp.arrays(
+        float, st.tuples(st.integers(1, 4), st.integers(1, 30)), elements=finite | st.just(np.nan)
+    )
+)
 def test_packed_curves_come_back_within_half_a_level(values):
     packed = pack(values)
     known = np.isfinite(values)
@@ -40,7 +46,9 @@ def test_packed_curves_come_back_within_half_a_level(values):
         assert known.all() and np.ptp(values) == 0 and packed["lo"] == values[0, 0]
         return
     for text, row in zip(packed["runs"], values, strict=True):
-        bits = np.unpackbits(np.frombuffer(base64.urlsafe_b64decode(text + "AA" * (len(text) // 2 % 2)), np.uint8))
+        bits = np.unpackbits(
+            np.frombuffer(base64.urlsafe_b64decode(text + "AA" * (len(text) // 2 % 2)), np.uint8)
+        )
         codes = (bits.reshape(-1, 12) @ (1 << np.arange(12)[::-1]))[: len(row)]
         back = packed["lo"] + codes / (LEVELS - 1) * (packed["hi"] - packed["lo"])
         assert ((codes == LEVELS) == ~np.isfinite(row)).all()
@@ -106,7 +114,10 @@ def test_a_preset_is_reproduced_by_name_anything_else_by_its_plan():
     ("plan", "order"),
     [
         ({"tasks": ["c", "a", "b"]}, ["c", "a", "b"]),
-        ({"merged": [{"tasks": ["b"]}, {"merged": [{"tasks": ["c"]}, {"tasks": ["a"]}]}]}, ["b", "c", "a"]),
+        (
+            {"merged": [{"tasks": ["b"]}, {"merged": [{"tasks": ["c"]}, {"tasks": ["a"]}]}]},
+            ["b", "c", "a"],
+        ),
         ({"tasks": ["c"]}, ["c", "a", "b"]),
         ({"imported": "omnisafe"}, ["a", "b", "c"]),
     ],
@@ -118,13 +129,20 @@ def test_tasks_come_in_the_order_of_the_plan(plan, order):
 def test_shorter_training_than_published_is_told(tmp_path):
     goal = Truth("SafetyPointGoal1-v0", BEND.cost, BEND.gain, (10.0, 25.0))
     runs, metrics = simulate([goal], np.random.default_rng(0), seeds=2, epochs=4)
-    (part,) = study_data(open_study(store(tmp_path / "s", runs, metrics)), Options(replicates=100))["tasks"]
+    (part,) = study_data(open_study(store(tmp_path / "s", runs, metrics)), Options(replicates=100))[
+        "tasks"
+    ]
     assert part["published_comparison"] == [10, 25]
     steps = float(metrics["env_steps"].to_numpy().max())
-    assert any("of the published 3.5e7 env steps" in note and scientific(steps) in note for note in part["notes"])
+    assert any(
+        "of the published 3.5e7 env steps" in note and scientific(steps) in note
+        for note in part["notes"]
+    )
     full = metrics.with_columns(env_steps=pl.lit(35_000_000, pl.Int64))
     runs = runs.with_columns(steps=pl.lit(35_000_000, pl.Int64))
-    (part,) = study_data(open_study(store(tmp_path / "full", runs, full)), Options(replicates=100))["tasks"]
+    (part,) = study_data(open_study(store(tmp_path / "full", runs, full)), Options(replicates=100))[
+        "tasks"
+    ]
     assert not any("published" in note for note in part["notes"])
 
 
@@ -145,6 +163,8 @@ def test_what_it_refuses(tmp_path, capsys):
     assert "it has no runs" in refused(capsys, empty, "--out", out)
     assert f"none of its {runs.height} runs is done" in refused(capsys, begun, "--out", out)
     assert "is a folder" in refused(capsys, good, "--out", tmp_path)
-    assert "takes no files" in refused(capsys, good, "--out", good / "manifest.json" / "report.html")
+    assert "takes no files" in refused(
+        capsys, good, "--out", good / "manifest.json" / "report.html"
+    )
     assert "is not a cost" in refused(capsys, good, "--out", out, "--limit", "-3")
     assert not out.exists()

@@ -18,7 +18,9 @@ def test_csv_reads_back_as_the_findings(findings, tmp_path):
     assert read["return_mean"].to_list() == pytest.approx([cell.return_.value for cell in cells])
     assert read["best"].to_list() == [cell.best for cell in cells]
     stars = pl.read_csv(tmp_path / "limits.csv")
-    assert stars["lambda"].to_list() == [limit.lambda_.value for part in findings.tasks for limit in part.limits]
+    assert stars["lambda"].to_list() == [
+        limit.lambda_.value for part in findings.tasks for limit in part.limits
+    ]
 
 
 def test_latex_rows_have_as_many_cells_as_columns(findings):
@@ -34,7 +36,12 @@ def test_latex_rows_have_as_many_cells_as_columns(findings):
 def test_marks_show_in_both_formats():
     marks = ("best", "violated", "")
     table = Table(
-        "t", "A caption.", ("rule",), (("a_b",), ("50% & more",), ("c",)), marks, pl.DataFrame({"rule": [1, 2, 3]})
+        "t",
+        "A caption.",
+        ("rule",),
+        (("a_b",), ("50% & more",), ("c",)),
+        marks,
+        pl.DataFrame({"rule": [1, 2, 3]}),
     )
     assert r"\textcolor{green!45!black}{\textbf{a\_b}}" in table.latex()
     assert r"\textcolor{red!70!black}{50\% \& more}" in table.latex()

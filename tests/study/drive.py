@@ -1,4 +1,6 @@
-"""Runs the small study with the fake learner in a process of its own: drive.py DIR EPOCHS [largest file in bytes]."""
+"""Runs the small study with the fake learner in a process of its own: drive.py DIR EPOCHS [largest
+file in bytes].
+"""
 
 import resource
 import signal
@@ -17,7 +19,13 @@ if __name__ == "__main__":
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
     with Stopper() as stop:
         try:
-            work(small(epochs=int(sys.argv[2])), Path(sys.argv[1]), resume=True, stop=stop, make=LightProgram)
+            work(
+                small(epochs=int(sys.argv[2])),
+                Path(sys.argv[1]),
+                resume=True,
+                stop=stop,
+                make=LightProgram,
+            )
         except SaddleError as error:
             sys.exit(f"error: {error}")
     sys.exit(stop.signal or 0)

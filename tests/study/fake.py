@@ -1,9 +1,11 @@
-"""A learner that costs nothing: a random walk per member, deterministic, with checkpoints of the real kind.
+"""A learner that costs nothing: a random walk per member, deterministic, with checkpoints of the
+real kind.
 
-Costs fall with lambda, so that a sweep of it has a lambda*. The environment says how it behaves, since it is also built
-in other processes: FAKE_SLEEP seconds an epoch, FAKE_BREAKS the seed of members that fail, FAKE_DIVERGES
-an epoch in which worlds break down, FAKE_REFUSES a task that it does not take. LightProgram has checkpoints of its own,
-so that a process with it starts without JAX.
+Costs fall with lambda, so that a sweep of it has a lambda*. The environment says how it behaves,
+since it is also built in other processes: FAKE_SLEEP seconds an epoch, FAKE_BREAKS the seed of
+members that fail, FAKE_DIVERGES an epoch in which worlds break down, FAKE_REFUSES a task that it
+does not take. LightProgram has checkpoints of its own, so that a process with it starts without
+JAX.
 """
 
 import os
@@ -17,10 +19,10 @@ from saddle.study import atomic
 
 
 class FakeProgram:
-    def __init__(self, task, ppo, members, steps):
+    def __init__(self, task, learner, members, steps):
         if os.environ.get("FAKE_REFUSES") == task:
             raise SaddleError(f"{task} is refused")
-        self.members, self.epochs = members, steps // ppo.steps_per_epoch
+        self.members, self.epochs = members, steps // learner.steps_per_epoch
         self.seeds = np.array([member.seed for member in members])
         self.lambdas = np.array([member.rule.init for member in members])
 
@@ -72,7 +74,9 @@ class FakeProgram:
 
 class LightProgram(FakeProgram):
     def save(self, path, state, facts):
-        atomic.write_json(path, {"epoch": state["epoch"].tolist(), "walk": state["walk"].tolist(), "facts": facts})
+        atomic.write_json(
+            path, {"epoch": state["epoch"].tolist(), "walk": state["walk"].tolist(), "facts": facts}
+        )
 
     def load(self, path):
         saved = atomic.read_json(path)

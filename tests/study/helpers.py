@@ -2,7 +2,7 @@
 
 from fake import FakeProgram
 
-from saddle.config import PPO
+from saddle.learners import PPO
 from saddle.multipliers import GradientAscent
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage
@@ -19,15 +19,17 @@ class Notes:
     def __init__(self):
         self.said, self.epochs = [], []
 
-    def epoch(self, unit, epoch, epochs, members, seconds):
-        self.epochs.append((unit, epoch))
+    def epoch(self, done):
+        self.epochs.append((done.unit, done.epoch))
 
     def say(self, text):
         self.said.append(text)
 
 
 def small(epochs=12, chunk=4, tasks=(TASK,), seeds=(0, 1), members=5, **fields):
-    """Sweep of three lambdas, and gradient ascent and lambda* at two limits: 14 runs at two seeds."""
+    """Sweep of three lambdas, and gradient ascent and lambda* at two limits: 14 runs at two
+    seeds.
+    """
     stages = (
         Stage("sweep", lambdas=(0.1, 1.0, 10.0)),
         Stage("compare", rules=(GradientAscent(),), lambda_star="sweep", limits=((10.0,), (25.0,))),
@@ -37,7 +39,7 @@ def small(epochs=12, chunk=4, tasks=(TASK,), seeds=(0, 1), members=5, **fields):
         tasks=tasks,
         seeds=seeds,
         steps=epochs * 100,
-        ppo=fields.pop("ppo", PPO(steps_per_epoch=100, worlds=1)),
+        learner=fields.pop("learner", PPO(steps_per_epoch=100, worlds=1)),
         stages=fields.pop("stages", stages),
         chunk=Chunking(epochs=chunk, share=1e9),
         members=members,

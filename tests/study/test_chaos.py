@@ -18,12 +18,20 @@ EPOCHS = 40
 
 
 def started(out, errors=None, room=()):
-    return subprocess.Popen([sys.executable, DRIVER, str(out), str(EPOCHS), *map(str, room)], stderr=errors)
+    return subprocess.Popen(
+        [sys.executable, DRIVER, str(out), str(EPOCHS), *map(str, room)], stderr=errors
+    )
 
 
 def written(out):
-    """How much of the study there is: files under metrics, checkpoints and runs, with their times."""
-    return {(str(file), file.stat().st_mtime_ns) for file in out.rglob("*") if file.suffix in (".parquet", ".json")}
+    """How much of the study there is: files under metrics, checkpoints and runs, with their
+    times.
+    """
+    return {
+        (str(file), file.stat().st_mtime_ns)
+        for file in out.rglob("*")
+        if file.suffix in (".parquet", ".json")
+    }
 
 
 def rows(study):
@@ -31,7 +39,9 @@ def rows(study):
 
 
 def test_ten_kills_leave_no_trace(tmp_path, driver_env, monkeypatch):
-    """SIGKILL ten times, each at a random moment after the study has moved on, then run to the end."""
+    """SIGKILL ten times, each at a random moment after the study has moved on, then run to the
+    end.
+    """
     whole, _ = work(small(epochs=EPOCHS), tmp_path / "whole")
     monkeypatch.setenv("FAKE_SLEEP", "0.01")
     out, dice = tmp_path / "killed", random.Random(5)
@@ -43,7 +53,9 @@ def test_ten_kills_leave_no_trace(tmp_path, driver_env, monkeypatch):
         time.sleep(dice.uniform(0, 0.25))
         process.kill()
         assert process.wait() in (-signal.SIGKILL, 0)
-        if (out / "manifest.json").exists():  # whatever is there can be read, and no epoch is there twice
+        if (
+            out / "manifest.json"
+        ).exists():  # whatever is there can be read, and no epoch is there twice
             assert saddle.open_study(out).metrics.select("run", "epoch").is_unique().all()
     monkeypatch.setenv("FAKE_SLEEP", "0")
     assert started(out).wait() == 0
@@ -54,7 +66,9 @@ def test_ten_kills_leave_no_trace(tmp_path, driver_env, monkeypatch):
         assert (study.policy_folder(run) / "policy.npz").read_bytes() == (
             whole.policy_folder(run) / "policy.npz"
         ).read_bytes()
-    assert max(len(list((out / "claims").glob(f"{unit}.*"))) for unit in study.units()) > 1  # some were taken over
+    assert (
+        max(len(list((out / "claims").glob(f"{unit}.*"))) for unit in study.units()) > 1
+    )  # some were taken over
 
 
 def test_two_processes_share_a_store(tmp_path, driver_env, monkeypatch):
@@ -69,7 +83,9 @@ def test_two_processes_share_a_store(tmp_path, driver_env, monkeypatch):
 
 
 def test_a_file_size_limit_is_a_full_disk(tmp_path, driver_env):
-    """The kernel refuses to write beyond a size: the study stops with one line, and goes on when there is room."""
+    """The kernel refuses to write beyond a size: the study stops with one line, and goes on when
+    there is room.
+    """
     out = tmp_path / "full"
 
     with (tmp_path / "errors").open("wb") as errors:

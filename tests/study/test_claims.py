@@ -57,7 +57,9 @@ def test_of_many_that_want_it_one_gets_it(tmp_path):
 
 
 def test_a_unit_that_another_finishes_meanwhile_is_not_claimed(tmp_path):
-    """Between a look at the unit and the claim, another takes it, finishes it and lets go: nothing is left to do."""
+    """Between a look at the unit and the claim, another takes it, finishes it and lets go: nothing
+    is left to do.
+    """
     done = []
 
     def another() -> bool:
@@ -86,7 +88,10 @@ def test_an_expired_lease_is_taken_over_and_the_sleeper_told(tmp_path):
 
 
 def test_a_dead_process_of_this_machine_is_noticed_at_once(tmp_path):
-    code = "import sys; from pathlib import Path; from saddle.study import claims; claims.take(Path(sys.argv[1]), 'u')"
+    code = (
+        "import sys; from pathlib import Path; from saddle.study import claims; "
+        "claims.take(Path(sys.argv[1]), 'u')"
+    )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
     holder = claims.look(tmp_path, "u")
     assert holder is not None and not holder.alive and not holder.released

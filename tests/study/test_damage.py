@@ -1,4 +1,6 @@
-"""Files of a study that were spoilt: each is named in one line, with what to do, and doing it mends the study."""
+"""Files of a study that were spoilt: each is named in one line, with what to do, and doing it mends
+the study.
+"""
 
 import errno
 import os
@@ -44,7 +46,9 @@ def spoil(study, glob, how):
     return file
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: f"{damage.how} {damage.file}: {damage.argv}")
+@pytest.mark.parametrize(
+    "damage", DAMAGES, ids=lambda damage: f"{damage.how} {damage.file}: {damage.argv}"
+)
 def test_a_damaged_file_is_named(damage, words, tmp_path, capsys):
     file = spoil(tmp_path / "study", damage.file, damage.how)
     capsys.readouterr()
@@ -54,14 +58,18 @@ def test_a_damaged_file_is_named(damage, words, tmp_path, capsys):
     assert damage.words in line and file.name in line.replace("\n", "")
     if damage.code:
         assert line.startswith("saddle: error: ") and line.count("\n") == 1 and captured.out == ""
-        assert not list((tmp_path / "tmp").rglob("*.csv*")) and not (tmp_path / "tmp" / "m").exists()
+        assert (
+            not list((tmp_path / "tmp").rglob("*.csv*")) and not (tmp_path / "tmp" / "m").exists()
+        )
 
 
 def test_doing_what_the_line_says_computes_a_unit_again(words, tmp_path, capsys):
     study = saddle.open_study(tmp_path / "study")
     before = study.metrics
     spoil(study.path, "metrics/*/*.parquet", "cut")
-    with pytest.raises(SaddleError, match=r"compute its unit again: rm -rf .*, then run it with --resume") as caught:
+    with pytest.raises(
+        SaddleError, match=r"compute its unit again: rm -rf .*, then run it with --resume"
+    ) as caught:
         _ = study.metrics
     command = str(caught.value).partition("again: ")[2].partition(", then")[0]
     subprocess.run(command, shell=True, check=True)
@@ -77,7 +85,9 @@ def test_doing_what_the_line_says_starts_anew_without_checkpoints(tmp_path):
     _, notes = work(small(), tmp_path / "s", resume=True)
     line = next(text for text in notes.said if "to start anew: rm " in text)
     assert line.endswith("then go on with --resume")
-    subprocess.run(line.partition("to start anew: ")[2].partition(", then")[0], shell=True, check=True)
+    subprocess.run(
+        line.partition("to start anew: ")[2].partition(", then")[0], shell=True, check=True
+    )
     work(small(), tmp_path / "s", resume=True)
     assert study.metrics.equals(whole.metrics) and study.runs.equals(whole.runs)
 
@@ -120,7 +130,11 @@ def test_a_full_disk_where_there_is_nothing_to_resume(argv, words, tmp_path, cap
     monkeypatch.setattr(os, "fsync", full)
     assert main([word.format(**words) for word in argv.split()]) == 2
     line = capsys.readouterr().err
-    assert "no space left to write " in line and line.endswith("; free some and try again\n") and line.count("\n") == 1
+    assert (
+        "no space left to write " in line
+        and line.endswith("; free some and try again\n")
+        and line.count("\n") == 1
+    )
     assert [file for file in (tmp_path / "tmp").rglob("*") if file.is_file()] == []
 
 

@@ -1,11 +1,16 @@
-"""What a GPU runs, at toy size on the CPU: a velocity task on MJX in the wide layout, stopped, resumed and merged."""
+"""A study of the real learner, in very small, as a GPU runs it: a velocity task on MJX in the wide
+layout.
+
+Stopped, merged and resumed, it ends as if nothing had been.
+"""
 
 import functools
 
+import numpy as np
 import pytest
 from helpers import After, work
 
-from saddle.config import PPO
+from saddle.learners import PPO
 from saddle.multipliers import GradientAscent
 from saddle.study import open_study
 from saddle.study.merge import merge
@@ -15,10 +20,19 @@ from saddle.tasks.velocity import engines
 
 PLAN = Plan(
     name="wide",
-    tasks=("SafetyHalfCheetahVelocity-v1",),
+    tasks=("SafetyHopperVelocity-v1",),
     seeds=(0,),
     steps=40,
-    ppo=PPO(layout="wide", steps_per_epoch=8, worlds=4, hidden=(4,), passes=1, batch=8, window=2, precision="bf16"),
+    learner=PPO(
+        layout="wide",
+        steps_per_epoch=8,
+        worlds=4,
+        hidden=(4,),
+        passes=1,
+        batch=8,
+        window=2,
+        precision="bf16",
+    ),
     stages=(
         Stage("sweep", lambdas=(0.5,)),
         Stage("compare", rules=(GradientAscent(),), limits=((25.0,),)),
@@ -40,6 +54,7 @@ def test_mjx_in_the_wide_layout_stops_resumes_and_merges(tmp_path, make):
     assert whole.runs["status"].to_list() == ["done"] * 2 and whole.manifest["precision"] == "bf16"
     assert whole.metrics["env_steps"].to_list() == [8, 16, 24, 32, 40] * 2
     assert whole.metrics["kl"].is_finite().all() and whole.metrics["loss_vr"].is_finite().all()
+    assert (whole.metrics["passes"] == 1).all()
 
     first, _ = work(PLAN, tmp_path / "first", stop=After(4), make=make)
     second, _ = work(PLAN, tmp_path / "second", stop=After(5), make=make)
@@ -49,3 +64,6 @@ def test_mjx_in_the_wide_layout_stops_resumes_and_merges(tmp_path, make):
     assert [epoch for _, epoch in notes.epochs] == [4, 5]
     assert open_study(merged.path).metrics.equals(whole.metrics, null_equal=True)
     assert merged.runs.equals(whole.runs)
+    for run in whole.runs["run"]:
+        action = whole.policy(run)(np.ones(11))
+        assert np.array_equal(action, merged.policy(run)(np.ones(11))) and np.isfinite(action).all()

@@ -22,7 +22,9 @@ def whole(tmp_path_factory):
 
 
 def test_parts_of_one_plan_become_one_study_that_goes_on(tmp_path, whole, capsys):
-    """Each part got further with some units; the merged study has the best of both, and can be finished."""
+    """Each part got further with some units; the merged study has the best of both, and can be
+    finished.
+    """
     a, _ = work(small(), tmp_path / "a", stop=After(17))  # first unit whole, second begun
     b, _ = work(small(), tmp_path / "b", stop=After(8))  # first unit begun
     merge([b.path, a.path], tmp_path / "c")
@@ -41,7 +43,9 @@ def test_different_studies_become_one(tmp_path, whole, capsys):
     both = saddle.open_study(tmp_path / "both")
     assert set(both.runs["task"]) == {TASK, GOAL}
     assert both.metrics.height == whole.metrics.height + other.metrics.height
-    assert both.metrics.filter(pl.col("run").is_in(whole.runs["run"].to_list())).equals(whole.metrics, null_equal=True)
+    assert both.metrics.filter(pl.col("run").is_in(whole.runs["run"].to_list())).equals(
+        whole.metrics, null_equal=True
+    )
     assert both.policy_folder(other.runs["run"][0]).is_dir()
     assert both.manifest["name"] == "small"
     with pytest.raises(SaddleError, match="no plan to run"):
@@ -65,7 +69,10 @@ def test_a_merged_study_says_how_its_parts_were_made_not_where_they_were_merged(
     assert both["versions"] == {**facts["versions"], "jax": "mixed"}
     assert both["hardware"]["cores"] == both["hardware"]["system"] == both["precision"] == "mixed"
     assert both["saddle"] == facts["saddle"] and both["created"] == older["created"]
-    assert [part["versions"]["jax"] for part in both["merged_from"]] == [facts["versions"]["jax"], "9.9.9"]
+    assert [part["versions"]["jax"] for part in both["merged_from"]] == [
+        facts["versions"]["jax"],
+        "9.9.9",
+    ]
     merge([other.path, tmp_path / "both"], tmp_path / "again")
     assert saddle.open_study(tmp_path / "again").manifest["versions"]["jax"] == "mixed"
 
@@ -77,7 +84,7 @@ def test_units_of_the_same_name_stay_apart(tmp_path):
     assert a.units() == b.units()
     merge([a.path, b.path], tmp_path / "c")
     c = saddle.open_study(tmp_path / "c")
-    assert c.units() == ["PointCircle1-00", "PointCircle1-00-2"]
+    assert c.units() == ["PointCircle1-ppo-00", "PointCircle1-ppo-00-2"]
     assert set(c.runs["unit"]) == set(c.units())
     assert c.metrics.height == a.metrics.height + b.metrics.height
 

@@ -1,4 +1,6 @@
-"""OmniSafe's logs, made by OmniSafe itself (tests/data/omnisafe_logs): everything comes over, damage is named."""
+"""OmniSafe's logs, made by OmniSafe itself (tests/data/omnisafe_logs): everything comes over,
+damage is named.
+"""
 
 import csv
 import json
@@ -35,7 +37,9 @@ def logs(tmp_path):
 
 def test_runs_are_recognised(tmp_path, capsys):
     code, study, out, err = imported(LOGS, tmp_path / "s", capsys)
-    assert code == 0 and study is not None and "6 runs imported, 0 folders skipped" in out and not err
+    assert (
+        code == 0 and study is not None and "6 runs imported, 0 folders skipped" in out and not err
+    )
     runs = study.runs.sort("run")
     assert runs.select("run", "rule", "lambda", "limit", "seed", "stage").rows() == [
         ("CPPOPID-HopperVelocity-pid-d25-s0", "pid", None, 25.0, 0, "compare"),
@@ -60,7 +64,9 @@ def test_sweep_and_rules_stand_in_one_analysis_and_on_one_page(tmp_path, capsys)
     assert [(pair.first, pair.second) for pair in found.pairs] == [("ga", "pid")]
     assert len(found.scatter) == 6
     (part,) = study_data(study, Options(replicates=100))["tasks"]
-    assert [cell["rule"] for cell in part["comparison"]] == ["ga", "pid"] and len(part["groups"]) == 2
+    assert [cell["rule"] for cell in part["comparison"]] == ["ga", "pid"] and len(
+        part["groups"]
+    ) == 2
     assert [(row["rule"], row["lambda"]) for row in part["series"]] == [
         ("fixed", 0.1),
         ("fixed", 1),
@@ -74,11 +80,18 @@ def test_sweep_and_rules_stand_in_one_analysis_and_on_one_page(tmp_path, capsys)
     [
         ("SACLag", {"lambda_lr": 1e-5}, "omnisafe-SAC", "ga"),
         ("SACPID", {"pid_kp": 0.1}, "omnisafe-SAC", "pid"),
-        ("TRPOLag", {"lambda_lr": 0.0, "lagrangian_multiplier_init": 2.0}, "omnisafe-TRPO", "fixed"),
+        (
+            "TRPOLag",
+            {"lambda_lr": 0.0, "lagrangian_multiplier_init": 2.0},
+            "omnisafe-TRPO",
+            "fixed",
+        ),
         ("MyLag", {"lambda_lr": 0.1}, "omnisafe-MyLag", "ga"),
     ],
 )
-def test_learner_and_rule_are_told_apart(logs, tmp_path, capsys, algorithm, lagrange, learner, rule):
+def test_learner_and_rule_are_told_apart(
+    logs, tmp_path, capsys, algorithm, lagrange, learner, rule
+):
     file = logs / FIXED / "config.json"
     changes = {"algo": algorithm, "lagrange_cfgs": {"cost_limit": 10.0, **lagrange}}
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
@@ -95,7 +108,10 @@ def test_learners_that_were_set_differently_are_named(logs, tmp_path, capsys):
     config["model_cfgs"]["actor"]["lr"] = 1.0
     file.write_text(json.dumps(config))
     _, study, _, err = imported(logs, tmp_path / "s", capsys)
-    note = "omnisafe-PPO on SafetyHopperVelocity-v1 was run with different actor, batch_size; such runs may not compare"
+    note = (
+        "omnisafe-PPO on SafetyHopperVelocity-v1 was run with different actor, batch_size; such "
+        "runs may not compare"
+    )
     assert note in err
     assert study is not None and note in study.manifest["plan"]["notes"]
 
@@ -111,7 +127,9 @@ def test_every_number_of_every_log_is_in_the_study(tmp_path, capsys):
         assert own.height == len(rows) == 8
         for name in rows[0]:
             for ours in COLUMNS.get(name, (name,)):
-                wanted = pl.Series([float(row[name]) for row in rows]).cast(METRICS.get(ours, pl.Float32))
+                wanted = pl.Series([float(row[name]) for row in rows]).cast(
+                    METRICS.get(ours, pl.Float32)
+                )
                 assert own[ours].to_list() == wanted.to_list()
 
 
@@ -129,7 +147,8 @@ def test_damage_is_reported_by_name_and_skipped(logs, tmp_path, capsys):
     assert code == 0 and study is not None and "2 runs imported, 4 folders skipped" in out
     why = study.manifest["plan"]["skipped"]
     assert [why[str(folder.relative_to(logs))] for folder in ppo] == [
-        "config.json cannot be read (Expecting property name enclosed in double quotes: line 1 column 3 (char 2))",
+        "config.json cannot be read (Expecting property name enclosed in double quotes: line 1 "
+        "column 3 (char 2))",
         "there is no progress.csv beside config.json",
         "progress.csv line 2 has 3 values for 32 columns",
         "progress.csv has 'abc' in column Metrics/EpCost",
@@ -159,7 +178,9 @@ def test_a_killed_run_keeps_its_whole_epochs(logs, tmp_path, capsys):
     file.write_text("\n".join(file.read_text().splitlines()[:6])[:-200])
     code, study, _, err = imported(logs, tmp_path / "s", capsys)
     assert code == 0 and study is not None
-    row = study.runs.row(by_predicate=pl.col("run") == "PPOLag-HopperVelocity-fixed-0.1-s0", named=True)
+    row = study.runs.row(
+        by_predicate=pl.col("run") == "PPOLag-HopperVelocity-fixed-0.1-s0", named=True
+    )
     assert row["status"] == "failed"
     assert row["reason"] == "the log ends after 4 of 8 epochs, in the middle of a line"
     assert row["reason"] in err
@@ -168,7 +189,10 @@ def test_a_killed_run_keeps_its_whole_epochs(logs, tmp_path, capsys):
 
 def test_odd_columns_and_repeated_seeds_are_kept(logs, tmp_path, capsys):
     lines = (logs / FIXED / "progress.csv").read_text().splitlines()
-    lines = [lines[0] + ",Mine/Number,Mine/Word", *(f"{line},{i},w{i}" for i, line in enumerate(lines[1:]))]
+    lines = [
+        lines[0] + ",Mine/Number,Mine/Word",
+        *(f"{line},{i},w{i}" for i, line in enumerate(lines[1:])),
+    ]
     (logs / FIXED / "progress.csv").write_text("\n".join(lines) + "\n")
     shutil.copytree(logs / FIXED, logs / "again")
     code, study, _, err = imported(logs, tmp_path / "s", capsys)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saddle.config import PPO
 from saddle.errors import SaddleError
+from saddle.learners import PPO
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.study import presets
 from saddle.study.plan import Plan, Stage, runs, to_dict, units
@@ -20,7 +20,7 @@ tasks = ["SafetyPointCircle1-v0", "SafetyPointGoal1-v0"]
 seeds = 2
 steps = 100_000
 
-[ppo]
+[learner]
 hidden = [64, 64]
 layout = "wide"
 
@@ -63,15 +63,20 @@ def test_the_presets_count_what_the_study_counts(name, sweep, compare):
     planned = runs(presets.load(name))
     assert sum(run.stage == "sweep" for run in planned) == sweep
     assert sum(run.stage == "compare" for run in planned) == compare
-    assert presets.load(name).epochs == 1750
+    plan = presets.load(name)
+    assert plan.epochs_of(plan.learner) == 1750
 
 
 def test_the_study_sweeps_25_multipliers_and_compares_three_rules():
     plan = presets.load("paper-hopper")
     lambdas = sorted({run.rule.init for run in runs(plan) if isinstance(run.rule, Fixed)})
     assert lambdas == pytest.approx([10 ** (-1 + i / 12) for i in range(25)])
-    compared = {(run.rule and run.rule.name, run.limit) for run in runs(plan) if run.stage == "compare"}
-    assert compared == {(rule, limit) for rule in (None, "ga", "pid") for limit in ((25.0,), (400.0,))}
+    compared = {
+        (run.rule and run.rule.name, run.limit) for run in runs(plan) if run.stage == "compare"
+    }
+    assert compared == {
+        (rule, limit) for rule in (None, "ga", "pid") for limit in ((25.0,), (400.0,))
+    }
 
 
 @pytest.mark.parametrize("name", list(presets.PRESETS))
@@ -85,23 +90,40 @@ def test_every_preset_survives_its_manifest(name):
 def test_units_hold_every_run_once_and_stay_within_memory(capacity, seeds):
     stages = (
         Stage("sweep", lambdas=(0.1, 1.0, 10.0)),
-        Stage("compare", rules=(GradientAscent(), PID()), lambda_star="sweep", limits=((10.0,), (25.0,))),
+        Stage(
+            "compare",
+            rules=(GradientAscent(), PID()),
+            lambda_star="sweep",
+            limits=((10.0,), (25.0,)),
+        ),
     )
-    plan = Plan(tasks=("SafetyPointGoal1-v0", "SafetyPointPush1-v0"), seeds=tuple(range(seeds)), stages=stages)
-    packed = units(plan, lambda task: capacity)
-    assert sorted(run.name for some in packed.values() for run in some) == sorted(run.name for run in runs(plan))
+    plan = Plan(
+        tasks=("SafetyPointGoal1-v0", "SafetyPointPush1-v0"),
+        seeds=tuple(range(seeds)),
+        stages=stages,
+    )
+    packed = units(plan, lambda task, learner: capacity)
+    assert sorted(run.name for some in packed.values() for run in some) == sorted(
+        run.name for run in runs(plan)
+    )
     for some in packed.values():
         assert 1 <= len(some) <= capacity
-        assert len({(run.task, run.star) for run in some}) == 1  # one program, and either all wait or none
+        assert (
+            len({(run.task, run.star) for run in some}) == 1
+        )  # one program, and either all wait or none
     for task in plan.tasks:
-        sizes = [len(some) for name, some in packed.items() if some[0].task == task and "star" not in name]
+        sizes = [
+            len(some)
+            for name, some in packed.items()
+            if some[0].task == task and "star" not in name
+        ]
         assert max(sizes) - min(sizes) <= 1  # as even as can be
         assert len(sizes) == math.ceil(7 * seeds / capacity)
 
 
 def test_a_study_file_is_read(tmp_path):
     plan = read_file(written(tmp_path, FILE))
-    assert plan.ppo == PPO(hidden=(64, 64), layout="wide")
+    assert plan.learner == PPO(hidden=(64, 64), layout="wide")
     assert plan.chunk.epochs == 3 and plan.seeds == (0, 1)
     assert plan.stages[0].lambdas == pytest.approx([0.1, math.sqrt(0.1), 1, math.sqrt(10), 10])
     gains = [(rule.kp, rule.ki) for rule in plan.stages[1].rules if isinstance(rule, PID)]
@@ -114,7 +136,9 @@ def test_limits_by_task_and_by_constraint(tmp_path):
     by_task = "limits = { SafetyPointCircle1-v0 = [20, 150], SafetyPointGoal1-v0 = [15] }"
     plan = read_file(written(tmp_path, FILE.replace("limits = [10, 25]", by_task)))
     assert {run.limit for run in runs(plan) if run.task == "SafetyPointGoal1-v0"} == {None, (15.0,)}
-    both = read_file(written(tmp_path, FILE.replace("limits = [10, 25]", "limits = [[10, 3], [25, 3]]")))
+    both = read_file(
+        written(tmp_path, FILE.replace("limits = [10, 25]", "limits = [[10, 3], [25, 3]]"))
+    )
     assert {run.limit for run in runs(both)} == {None, (10.0, 3.0), (25.0, 3.0)}
     assert plan_from(to_dict(plan)) == plan and plan_from(to_dict(both)) == both
 
@@ -123,14 +147,24 @@ def test_limits_by_task_and_by_constraint(tmp_path):
     ("old", "new", "line", "words"),
     [
         ("seeds = 2", "sedes = 2", 3, r"unknown key 'sedes' in the study; did you mean 'seeds'\?"),
-        ("hidden =", "hiden =", 7, r"unknown key 'hiden' in ppo; did you mean 'hidden'\?"),
+        ("hidden =", "hiden =", 7, r"unknown key 'hiden' in learner; did you mean 'hidden'\?"),
         ("limits =", "limit =", 20, r"unknown key 'limit' in stages\[1\]; did you mean 'limits'\?"),
         ("kp = [", "kpp = [", 23, "unknown key 'kpp' .* did you mean 'kp'"),
-        ("seeds = 2", 'layout = "wide"', 3, r"'layout' in the study; it belongs into \[ppo\]"),
+        ("seeds = 2", 'layout = "wide"', 3, r"'layout' in the study; it belongs into \[learner\]"),
         ("steps = 100_000", 'steps = "many"', 4, "steps is 'many', but must be a whole number"),
-        ('layout = "wide"', 'layout = "narrow"', 8, "ppo.layout is 'narrow', but must be one of 'study', 'wide'"),
+        (
+            'layout = "wide"',
+            'layout = "narrow"',
+            8,
+            "learner.layout is 'narrow', but must be one of 'study', 'wide'",
+        ),
         ("hidden = [64, 64]", "hidden = [64, 0.5]", 7, "must be a list, each entry a whole number"),
-        ("limits = [10, 25]", "limits = [10, 10]", 17, "limit of stage 'compare': 10 is there twice"),
+        (
+            "limits = [10, 25]",
+            "limits = [10, 10]",
+            17,
+            "limit of stage 'compare': 10 is there twice",
+        ),
         ("limits = [10, 25]", "limits = [-1]", 17, "cost limit below 0"),
         ("limits = [10, 25]", "", 17, "rules that need a cost limit, but no limits"),
         ("limits = [10, 25]", "limits = [[1, 2], 3]", 17, "different numbers of constraints"),
@@ -142,11 +176,26 @@ def test_limits_by_task_and_by_constraint(tmp_path):
         ),
         ("lambdas = {", "limits = [3]\nlambdas = {", 13, "has limits, but only fixed lambdas"),
         ("count = 5", "cnt = 5", 15, "lambdas must be a list, or a table with from, to and count"),
-        ('{ rule = "ga", lr = 0.1 },', '{ rule = "gradient" },', 21, "rule = one of 'fixed', 'ga', 'pid'"),
-        ('{ rule = "ga", lr = 0.1 },', '{ rule = "ga" }, { rule = "ga" },', None, "run .*ga-d10-s0 is there twice"),
+        (
+            '{ rule = "ga", lr = 0.1 },',
+            '{ rule = "gradient" },',
+            21,
+            "rule = one of 'fixed', 'ga', 'pid'",
+        ),
+        (
+            '{ rule = "ga", lr = 0.1 },',
+            '{ rule = "ga" }, { rule = "ga" },',
+            None,
+            "run .*ga-d10-s0 is there twice",
+        ),
         ("steps = 100_000", "steps = 10", None, "less than one epoch"),
         ("epochs = 3", "epochs = 0", 10, "must be positive"),
-        ("limits = [10, 25]", "limits = { SafetyPointGoal1-v0 = [1] }", None, "SafetyPointCircle1-v0 has none"),
+        (
+            "limits = [10, 25]",
+            "limits = { SafetyPointGoal1-v0 = [1] }",
+            None,
+            "SafetyPointCircle1-v0 has none",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path, old, new, line, words):
@@ -166,5 +215,7 @@ def test_files_that_are_no_study(tmp_path):
         presets.load(str(tmp_path / "x.toml"))
     with pytest.raises(SaddleError, match="there is no study file"):
         presets.load("nowhere.toml")
-    with pytest.raises(SaddleError, match=r"unknown study 'paper-hoper'; did you mean 'paper-hopper'\?"):
+    with pytest.raises(
+        SaddleError, match=r"unknown study 'paper-hoper'; did you mean 'paper-hopper'\?"
+    ):
         presets.load("paper-hoper")

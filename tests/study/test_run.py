@@ -21,7 +21,7 @@ from saddle.study.pace import Pace
 from saddle.study.plan import Stage
 from saddle.study.prepare import prepare
 from saddle.study.stop import Stopper, seconds
-from saddle.study.unit import unit_runs
+from saddle.study.unit import kind, unit_runs
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,9 @@ def test_a_study_runs_to_its_end(tmp_path):
 
 
 def test_lambda_star_comes_from_the_sweep(tmp_path):
-    """The fake's cost is 40 / (1 + lambda): limit 10 is met at lambda 3, limit 25 at 0.6. Three lambdas are coarse."""
+    """The fake's cost is 40 / (1 + lambda): limit 10 is met at lambda 3, limit 25 at 0.6. Three
+    lambdas are coarse.
+    """
     lambdas = tuple(10 ** (-1 + i / 6) for i in range(13))
     stages = (
         Stage("sweep", lambdas=lambdas),
@@ -137,7 +139,9 @@ def slow(clock, compiling=0.0, epoch=1.0, saving=0.0, size=0):
 
 def test_a_unit_that_stopped_is_not_compiled_again_for_the_seconds_that_are_left(tmp_path, clock):
     began = clock.now
-    study, notes = work(small(epochs=80, members=50), tmp_path / "s", stop=Stopper(60), make=slow(clock, 15))
+    study, notes = work(
+        small(epochs=80, members=50), tmp_path / "s", stop=Stopper(60), make=slow(clock, 15)
+    )
     assert clock.now - began <= 60
     assert [unit for unit, _ in notes.epochs] == [study.units()[0]] * len(notes.epochs)
     assert len(notes.epochs) > 10
@@ -152,7 +156,9 @@ def test_a_unit_that_stopped_is_not_compiled_again_for_the_seconds_that_are_left
     chunk=st.integers(1, 9),
 )
 @settings(max_examples=30, deadline=None)
-def test_a_time_limit_holds_with_slow_compiles_and_slow_saves(tmp_path_factory, compiling, epoch, saving, limit, chunk):
+def test_a_time_limit_holds_with_slow_compiles_and_slow_saves(
+    tmp_path_factory, compiling, epoch, saving, limit, chunk
+):
     """Whatever takes long, nothing begins that ends after the limit; what was computed is saved."""
     with pytest.MonkeyPatch.context() as patch:
         clock = Clock(patch)
@@ -162,28 +168,35 @@ def test_a_time_limit_holds_with_slow_compiles_and_slow_saves(tmp_path_factory, 
         plan = small(epochs=30, chunk=chunk)
         study = prepare(plan, out, resume=False)
         worker = Worker(study, make, plan.chunk, Notes(), Stopper(limit))
-        worker.paces = {TASK: Pace(compiling + epoch, 0.0)}
+        worker.paces = {kind(study.runs): Pace(compiling + epoch, 0.0)}
         worker.work()
         assert clock.now - began <= limit
     done = sum(study.progress(unit).get("epoch", 0) for unit in study.units())
     assert study.metrics.select("run", "epoch").height == sum(
-        study.progress(unit).get("epoch", 0) * unit_runs(study, unit).height for unit in study.units()
+        study.progress(unit).get("epoch", 0) * unit_runs(study, unit).height
+        for unit in study.units()
     )
     assert done > 0
 
 
 def test_units_that_do_not_fit_are_not_begun(tmp_path, clock):
-    study, notes = work(small(epochs=4, members=3), tmp_path / "s", stop=Stopper(30), make=slow(clock, 20))
+    study, notes = work(
+        small(epochs=4, members=3), tmp_path / "s", stop=Stopper(30), make=slow(clock, 20)
+    )
     assert {unit for unit, _ in notes.epochs} == {study.units()[0]}
     assert study.progress(study.units()[0])["start"] == pytest.approx(21)
     assert not study.progress(study.units()[1])
-    study, notes = work(small(epochs=4, members=3), tmp_path / "s", True, Stopper(20), make=slow(clock, 20))
+    study, notes = work(
+        small(epochs=4, members=3), tmp_path / "s", True, Stopper(20), make=slow(clock, 20)
+    )
     assert not notes.epochs  # the store says that a unit takes 21 seconds to begin
 
 
 @pytest.fixture
 def heeds_sigint():
-    """As at a terminal: a test run that a shell put into the background would inherit that SIGINT is ignored."""
+    """As at a terminal: a test run that a shell put into the background would inherit that SIGINT
+    is ignored.
+    """
     old = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, old)
@@ -199,7 +212,9 @@ def test_a_first_signal_stops_gently_and_a_second_at_once():
             os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize(("text", "value"), [("90", 90), ("9m", 540), ("1h30m", 5400), ("0.5s", 0.5), ("2d", 172800)])
+@pytest.mark.parametrize(
+    ("text", "value"), [("90", 90), ("9m", 540), ("1h30m", 5400), ("0.5s", 0.5), ("2d", 172800)]
+)
 def test_durations(text, value):
     assert seconds(text) == value
 
@@ -233,7 +248,9 @@ def test_a_broken_unit_does_not_stop_the_others_and_is_tried_again(tmp_path, mon
     monkeypatch.setenv("FAKE_REFUSES", TASK)
     study, notes = work(small(tasks=tasks), tmp_path / "s")
     assert set(study.runs.filter(task=TASK, stage="sweep")["reason"]) == {f"{TASK} is refused"}
-    assert set(study.runs.filter(task=TASK, stage="compare", rule="fixed")["status"]) == {"planned"}  # still waits
+    assert set(study.runs.filter(task=TASK, stage="compare", rule="fixed")["status"]) == {
+        "planned"
+    }  # still waits
     assert study.runs.filter(pl.col("task") != TASK)["status"].eq("done").all()
     assert any("is refused" in line for line in notes.said)
     monkeypatch.delenv("FAKE_REFUSES")
@@ -290,7 +307,9 @@ def test_wrong_tasks_and_limits_are_found_before_anything_is_made(tmp_path):
 
 
 def test_who_was_declared_dead_writes_nothing_more(tmp_path):
-    """A process that slept through its lease finds its unit taken, and leaves the new owner's files alone."""
+    """A process that slept through its lease finds its unit taken, and leaves the new owner's files
+    alone.
+    """
     plan = small()
     study = prepare(plan, tmp_path / "s", resume=False)
     name = study.units()[0]

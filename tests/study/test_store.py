@@ -20,7 +20,8 @@ from saddle.study.columns import METRICS, RUNS, metrics_frame, runs_frame
 
 def rows_of(unit, runs, **more):
     return [
-        {"run": run, "unit": unit, "task": "T", "seed": i, "status": "planned", **more} for i, run in enumerate(runs)
+        {"run": run, "unit": unit, "task": "T", "seed": i, "status": "planned", **more}
+        for i, run in enumerate(runs)
     ]
 
 
@@ -36,7 +37,11 @@ def make(path, units, **manifest):
 def epochs_of(members, count, m=1, start=0):
     shape = (members,) if m == 1 else (members, m)
     return [
-        {"cost": np.full(shape, float(e)), "return": np.arange(members) + e, "episodes": np.full(members, e)}
+        {
+            "cost": np.full(shape, float(e)),
+            "return": np.arange(members) + e,
+            "episodes": np.full(members, e),
+        }
         for e in range(start, start + count)
     ]
 
@@ -49,7 +54,13 @@ def test_the_tables_have_the_columns_of_the_contract(tmp_path):
     writer.write_chunk(study.path, "u0", 0, 3, metrics_frame(["a", "b"], 0, epochs_of(2, 3)))
     assert study.metrics.schema == pl.Schema(METRICS)
     assert study.metrics.filter(run="b")["return"].to_list() == [1, 2, 3]
-    assert study.metrics["kl"].is_nan().all() and study.metrics["passes"].is_null().all()
+    assert study.metrics["length"].is_nan().all()
+    rows = [{"return": np.ones(1), "kl": np.ones(1), "passes": np.ones(1, np.int32)}]
+    logged = metrics_frame(
+        ["c"], 0, rows
+    )  # what a learner declares follows, floats and whole numbers
+    assert (logged.schema["kl"], logged.schema["passes"]) == (pl.Float32, pl.Int32)
+    assert logged["episodes"].is_null().all()
 
 
 def test_further_constraints_and_columns_are_kept(tmp_path):
@@ -67,13 +78,17 @@ def test_plain_polars_reads_the_same_tables(tmp_path):
     """As docs/store.md says it is done without Saddle."""
     study = make(tmp_path / "s", {"u0": ["a", "b"], "u1": ["c"]})
     writer.write_chunk(study.path, "u0", 0, 3, metrics_frame(["a", "b"], 0, epochs_of(2, 3)))
-    writer.write_chunk(study.path, "u0", 3, 5, metrics_frame(["a", "b"], 3, epochs_of(2, 2, start=3)))
+    writer.write_chunk(
+        study.path, "u0", 3, 5, metrics_frame(["a", "b"], 3, epochs_of(2, 2, start=3))
+    )
     writer.write_chunk(study.path, "u1", 0, 2, metrics_frame(["c"], 0, epochs_of(1, 2)))
     runs = pl.read_parquet(f"{study.path}/runs/*.parquet", missing_columns="insert")
     metrics = pl.scan_parquet(
         f"{study.path}/metrics/*/*.parquet", missing_columns="insert", extra_columns="ignore"
     ).collect()
-    assert runs.equals(study.runs) and metrics.sort("run", "epoch").equals(study.metrics, null_equal=True)
+    assert runs.equals(study.runs) and metrics.sort("run", "epoch").equals(
+        study.metrics, null_equal=True
+    )
     assert metrics.height == 2 * 5 + 2
 
 
@@ -83,7 +98,13 @@ def test_no_epoch_is_ever_there_twice(tmp_path_factory, spans):
     """Whatever chunks were written before, a new one replaces what it overlaps."""
     study = make(tmp_path_factory.mktemp("x") / "s", {"u": ["a", "b"]})
     for start, count in spans:
-        writer.write_chunk(study.path, "u", start, start + count, metrics_frame(["a", "b"], start, epochs_of(2, count)))
+        writer.write_chunk(
+            study.path,
+            "u",
+            start,
+            start + count,
+            metrics_frame(["a", "b"], start, epochs_of(2, count)),
+        )
         found = study.metrics
         assert found.select("run", "epoch").is_unique().all()
         last = found.filter((pl.col("epoch") >= start) & (pl.col("epoch") < start + count), run="a")
@@ -131,9 +152,11 @@ def test_a_study_is_created_whole_or_not_at_all(tmp_path):
 
 
 def test_the_manifest_says_where_results_come_from(tmp_path):
-    facts = make(tmp_path / "s", {"u": ["a"]}, **writer.manifest("mine", "tf32", {"tasks": []})).manifest
+    facts = make(
+        tmp_path / "s", {"u": ["a"]}, **writer.manifest("mine", "tf32", {"tasks": []})
+    ).manifest
     assert (facts["name"], facts["precision"], facts["plan"]) == ("mine", "tf32", {"tasks": []})
-    assert facts["schema"] == 1 and facts["saddle"] == saddle.__version__
+    assert facts["schema"] == 2 and facts["saddle"] == saddle.__version__
     assert facts["versions"]["polars"] == pl.__version__
     assert facts["hardware"]["cores"] == os.cpu_count()
 
@@ -154,6 +177,9 @@ def test_a_run_without_policy_says_why(tmp_path):
 
 
 def test_importing_saddle_stays_light():
-    code = "import saddle, sys; print([m for m in ('polars', 'jax', 'numpy') if m in sys.modules]); saddle.open_study"
+    code = (
+        "import saddle, sys; print([m for m in ('polars', 'jax', 'numpy') if m in sys.modules]); "
+        "saddle.open_study"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

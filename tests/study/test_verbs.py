@@ -1,4 +1,6 @@
-"""The command line around studies: what it prints, its exit codes, and one line for every mistake."""
+"""The command line around studies: what it prints, its exit codes, and one line for every
+mistake.
+"""
 
 import io
 import json
@@ -16,13 +18,14 @@ from saddle.cli import main
 from saddle.errors import SaddleError
 from saddle.study import open_study, presets, show, status, view
 from saddle.study.run import run
+from saddle.study.unit import EpochDone
 
 FILE = f"""
 tasks = ["{TASK}"]
 seeds = 2
 steps = 600
 members = 4
-[ppo]
+[learner]
 steps_per_epoch = 100
 worlds = 1
 [[stages]]
@@ -47,7 +50,7 @@ def file(tmp_path):
 def test_run_prints_lines_and_ends_with_0(file, tmp_path, capsys):
     assert run(file, tmp_path / "s", program=FAKE) == 0
     out = capsys.readouterr().out
-    assert "PointCircle1-00: 4 runs, epoch 1 of 6" in out
+    assert "PointCircle1-ppo-00: 4 runs, epoch 1 of 6" in out
     assert "10 of 10 runs done, 0 failed, 0 left" in out
 
 
@@ -56,7 +59,10 @@ def test_a_study_in_another_layout_and_precision(file, tmp_path, capsys):
     assert run(file, out, layout="wide", precision="bf16", limit_time="0s", program=FAKE) == 3
     study = open_study(out)
     assert study.manifest["precision"] == "bf16"
-    settings = {(p["ppo"]["layout"], p["ppo"]["precision"]) for p in map(json.loads, study.runs["params"])}
+    settings = {
+        (p["learner"]["layout"], p["learner"]["precision"])
+        for p in map(json.loads, study.runs["params"])
+    }
     assert settings == {("wide", "bf16")}
     with pytest.raises(SaddleError, match="layout is wide there, study here"):
         run(file, out, resume=True, program=FAKE)
@@ -67,15 +73,24 @@ def test_a_study_in_another_layout_and_precision(file, tmp_path, capsys):
 
 def test_another_layout_has_worlds_of_its_own(file):
     plan = presets.load(file)
-    assert presets.load(file, "study") == plan and plan.ppo.worlds == 1
-    assert presets.load(file, "wide").ppo == replace(plan.ppo, layout="wide", worlds=None)
+    assert presets.load(file, "study") == plan and plan.learner.worlds == 1
+    assert presets.load(file, "wide").learner == replace(plan.learner, layout="wide", worlds=None)
 
 
 def test_run_speaks_json(file, tmp_path, capsys):
     assert run(file, tmp_path / "s", program=FAKE, as_json=True) == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [e for e in events if e["event"] == "epoch" and e["unit"] == "PointCircle1-00"][-1]["epoch"] == 6
-    assert events[-1] == {"event": "end", "runs": 10, "done": 10, "failed": 0, "left": 0, "stopped": None}
+    assert [e for e in events if e["event"] == "epoch" and e["unit"] == "PointCircle1-ppo-00"][-1][
+        "epoch"
+    ] == 6
+    assert events[-1] == {
+        "event": "end",
+        "runs": 10,
+        "done": 10,
+        "failed": 0,
+        "left": 0,
+        "stopped": None,
+    }
 
 
 def test_exit_codes(file, tmp_path, capsys, monkeypatch):
@@ -83,7 +98,7 @@ def test_exit_codes(file, tmp_path, capsys, monkeypatch):
     assert "--resume" in capsys.readouterr().out
     monkeypatch.setenv("FAKE_BREAKS", "1")
     assert run(file, tmp_path / "s", resume=True, program=FAKE) == 1
-    assert "and 1 more of PointCircle1-00" not in capsys.readouterr().out
+    assert "and 1 more of PointCircle1-ppo-00" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -93,7 +108,20 @@ def test_exit_codes(file, tmp_path, capsys, monkeypatch):
         (["study", "run", "paper-compare", "--out", "x"], "--sweep DIR"),
         (["study", "run", "quickstart", "--out", "x", "--limit-time", "soon"], "not a duration"),
         (["study", "run", "quickstart", "--out", "x", "--address", "1.2.3.4:5"], "--engine ray"),
-        (["study", "run", "quickstart", "--out", "x", "--engine", "ray", "--address", "127.0.0.1:1"], "no Ray cluster"),
+        (
+            [
+                "study",
+                "run",
+                "quickstart",
+                "--out",
+                "x",
+                "--engine",
+                "ray",
+                "--address",
+                "127.0.0.1:1",
+            ],
+            "no Ray cluster",
+        ),
         (["study", "status", "nowhere"], "not a study"),
         (["study", "watch", "nowhere"], "not a study"),
         (["study", "export", "nowhere", "--csv", "x"], "not a study"),
@@ -117,7 +145,9 @@ def test_a_file_in_the_way_and_a_folder_without_rights(tmp_path, capsys, monkeyp
     locked = tmp_path / "locked"
     locked.mkdir()
     locked.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    if os.access(locked, os.W_OK):  # root may write everywhere: let the kernel say what it says to others
+    if os.access(
+        locked, os.W_OK
+    ):  # root may write everywhere: let the kernel say what it says to others
 
         def denied(self, *rest, **more):
             raise PermissionError(13, "Permission denied")
@@ -137,13 +167,20 @@ def test_status_of_a_study_in_all_its_states(tmp_path, capsys, monkeypatch):
     assert now.units[1].epoch == 4 and now.units[1].left is not None and now.left is not None
     assert {failure.reason for failure in now.failures} == {"epoch 2: the loss is not finite"}
     file = study.path / "units" / f"{now.units[1].unit}.json"
-    file.write_text(file.read_text().replace('"stopped"', '"running"'))  # as a killed process leaves it
+    file.write_text(
+        file.read_text().replace('"stopped"', '"running"')
+    )  # as a killed process leaves it
     assert status.status(study).units[1].state == "interrupted"
     assert main(["study", "status", str(study.path)]) == 0
     out = capsys.readouterr().out
     assert "12/12" in out and "4/12" in out and "the loss is not finite" in out
     assert main(["study", "status", str(study.path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"] == {"done": 3, "failed": 5, "interrupted": 2, "planned": 4}
+    assert json.loads(capsys.readouterr().out)["runs"] == {
+        "done": 3,
+        "failed": 5,
+        "interrupted": 2,
+        "planned": 4,
+    }
 
 
 def test_watch_ends_when_the_study_does(tmp_path, capsys):
@@ -160,15 +197,19 @@ def test_on_a_terminal_it_is_bars_and_a_live_table(tmp_path, monkeypatch):
     screen = terminal()
     monkeypatch.setattr(view, "console", lambda: screen)
     with view.view(as_json=False) as bars:
-        bars.epoch("PointCircle1-00", 3, 12, 5, 0.25)
+        bars.epoch(EpochDone("PointCircle1-ppo-00", 3, 12, ("run",) * 5, 0.25, {}))
         bars.say("something [happened]")
     shown = screen.file.getvalue()  # type: ignore[attr-defined]
-    assert "PointCircle1-00 (5 runs)" in shown and "3/12" in shown and "something [happened]" in shown
+    assert (
+        "PointCircle1-ppo-00 (5 runs)" in shown
+        and "3/12" in shown
+        and "something [happened]" in shown
+    )
     study, _ = work(small(), tmp_path / "s")
     table = terminal()
     monkeypatch.setattr(status, "console", lambda: table)
     status.watch(study, 0.01, as_json=False)
-    assert "PointCircle1-star-00" in table.file.getvalue()  # type: ignore[attr-defined]
+    assert "PointCircle1-ppo-star-00" in table.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_show_counts_and_estimates(file, capsys):
@@ -186,20 +227,26 @@ def test_show_counts_and_estimates(file, capsys):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(45, "45s"), (750, "12m30s"), (11_100, "3h05m"), (187_200, "2d04h"), (None, "?")]
+    ("seconds", "words"),
+    [(45, "45s"), (750, "12m30s"), (11_100, "3h05m"), (187_200, "2d04h"), (None, "?")],
 )
 def test_durations_in_words(seconds, words):
     assert status.duration(seconds) == words
 
 
 def test_help_stays_light():
-    code = "import sys, saddle.cli as c; c.main(['study', '--help']); print({'polars', 'jax'} & sys.modules.keys())"
+    code = (
+        "import sys, saddle.cli as c; c.main(['study', '--help']); print({'polars', 'jax'} & "
+        "sys.modules.keys())"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_a_running_study_can_be_looked_at(tmp_path, capsys):
-    """What is done so far, on request; without that nothing is, and the findings say how much is left out."""
+    """What is done so far, on request; without that nothing is, and the findings say how much is
+    left out.
+    """
     out = tmp_path / "s"
     work(small(members=50), out, stop=After(8))
     assert main(["analyze", str(out), "--json"]) == 0

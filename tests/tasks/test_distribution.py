@@ -1,7 +1,8 @@
 """Whole episodes against the reference's statistics, by rank tests.
 
-The motion is chaotic, so that only distributions can agree. Each test may be wrong in one case of a hundred: it holds
-its p-values against 1 % divided by their number. Keys are fixed, so that a machine gives the same answer each time.
+The motion is chaotic, so that only distributions can agree. Each test may be wrong in one case of a
+hundred: it holds its p-values against 1 % divided by their number. Keys are fixed, so that a
+machine gives the same answer each time.
 """
 
 import functools
@@ -17,8 +18,15 @@ from saddle.policies import scripted
 from saddle.tasks import make
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
-CIRCLE, GOAL, BUTTON, PUSH = TASKS = tuple(f"SafetyPoint{name}1-v0" for name in ("Circle", "Goal", "Button", "Push"))
-EPISODES = {CIRCLE: 200, GOAL: 200, BUTTON: 32, PUSH: 24}  # of each policy; contacts take their time on a CPU
+CIRCLE, GOAL, BUTTON, PUSH = TASKS = tuple(
+    f"SafetyPoint{name}1-v0" for name in ("Circle", "Goal", "Button", "Push")
+)
+EPISODES = {
+    CIRCLE: 200,
+    GOAL: 200,
+    BUTTON: 32,
+    PUSH: 24,
+}  # of each policy; contacts take their time on a CPU
 MOVING_SENSORS = [0, 1, 3, 4, 8]  # accelerometer, velocimeter, gyro
 
 
@@ -37,32 +45,48 @@ def reference(task, policy):
 
 @functools.cache
 def ours(name):
-    """The same from our task, policy by policy. Both policies play side by side in one compiled program."""
-    task, drive = make(name), scripted(name)
+    """The same from our task, policy by policy. Both policies play side by side in one compiled
+    program.
+    """
+    task = make(name)
+    drive = scripted(task)
     length, episodes = task.spec.episode_length, EPISODES[name]
 
     def step(is_random, carry, key):
         state, total, squares = carry
         action = jnp.where(is_random, jax.random.uniform(key, (2,), minval=-1), drive(state.obs))
         state = task.step(state, action)
-        events = task.info(state) | {"ret": state.reward, "cost": state.cost[0], "terminated": state.terminated}
+        events = task.info(state) | {
+            "ret": state.reward,
+            "cost": state.cost[0],
+            "terminated": state.terminated,
+        }
         return (state, total + state.obs, squares + state.obs**2), events
 
     def episode(is_random, key):
         start, key = jax.random.split(key)
         state = task.reset(start)
         carry = (state, jnp.zeros_like(state.obs), jnp.zeros_like(state.obs))
-        carry, events = jax.lax.scan(functools.partial(step, is_random), carry, jax.random.split(key, length))
+        carry, events = jax.lax.scan(
+            functools.partial(step, is_random), carry, jax.random.split(key, length)
+        )
         mean, squares = carry[1] / length, carry[2] / length
         std = jnp.sqrt(jnp.maximum(0, squares - mean**2))
         return jax.tree.map(jnp.sum, events) | {"obs0": state.obs, "obs_mean": mean, "obs_std": std}
 
     is_random = jnp.arange(2 * episodes) < episodes
-    played = jax.jit(jax.vmap(episode))(is_random, jax.random.split(jax.random.key(0), 2 * episodes))
-    played = {{"goal_met": "goals"}.get(key, key): np.asarray(value) for key, value in played.items()}
+    played = jax.jit(jax.vmap(episode))(
+        is_random, jax.random.split(jax.random.key(0), 2 * episodes)
+    )
+    played = {
+        {"goal_met": "goals"}.get(key, key): np.asarray(value) for key, value in played.items()
+    }
     assert not played["terminated"].any()
     halves = {"random": slice(episodes), "scripted": slice(episodes, None)}
-    return {policy: {key: value[half] for key, value in played.items()} for policy, half in halves.items()}
+    return {
+        policy: {key: value[half] for key, value in played.items()}
+        for policy, half in halves.items()
+    }
 
 
 def two_sample(a, b) -> float:
@@ -78,7 +102,9 @@ def rank(a, b) -> float:
 def check(pvalues):
     """All at 1 % together."""
     least = min(pvalues, key=lambda label: pvalues[label])
-    assert pvalues[least] * len(pvalues) > 0.01, f"{least}: p = {pvalues[least]:.2g} of {len(pvalues)}"
+    assert pvalues[least] * len(pvalues) > 0.01, (
+        f"{least}: p = {pvalues[least]:.2g} of {len(pvalues)}"
+    )
 
 
 def lidar_groups(obs):
@@ -102,7 +128,9 @@ def test_circle_random(name):
 
 @on(CIRCLE)
 def test_circle_scripted(name):
-    """Some episodes lock into a tight clockwise orbit: their share, and the others by themselves."""
+    """Some episodes lock into a tight clockwise orbit: their share, and the others by
+    themselves.
+    """
     mine, theirs = ours(name)["scripted"], reference(name, "scripted")
     locked = [stats["ret"] < 0 for stats in (mine, theirs)]
     share = np.asarray(fisher_exact([[np.sum(some), np.sum(~some)] for some in locked]))[1]
@@ -115,7 +143,10 @@ def test_circle_scripted(name):
 def test_observations_along_the_way(name, policy):
     """Spread of each moving sensor, and the mean of each lidar."""
     mine, theirs = ours(name)[policy], reference(name, policy)
-    pvalues = {f"sensor {i}": two_sample(mine["obs_std"][:, i], theirs["obs_std"][:, i]) for i in MOVING_SENSORS}
+    pvalues = {
+        f"sensor {i}": two_sample(mine["obs_std"][:, i], theirs["obs_std"][:, i])
+        for i in MOVING_SENSORS
+    }
     means = [lidar_groups(stats["obs_mean"]).mean(-1) for stats in (mine, theirs)]
     groups = range(means[0].shape[1])
     check(pvalues | {f"lidar {i}": two_sample(means[0][:, i], means[1][:, i]) for i in groups})
@@ -123,7 +154,9 @@ def test_observations_along_the_way(name, policy):
 
 @on(*TASKS)
 def test_first_observations(name):
-    """Layouts as the lidars see them: the nearest of each group, and how much of the circle each group fills."""
+    """Layouts as the lidars see them: the nearest of each group, and how much of the circle each
+    group fills.
+    """
     policies = ("random", "scripted")
     mine = lidar_groups(np.concatenate([ours(name)[policy]["obs0"] for policy in policies]))
     theirs = lidar_groups(np.concatenate([reference(name, policy)["obs0"] for policy in policies]))

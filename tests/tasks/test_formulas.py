@@ -1,9 +1,10 @@
-"""Rewards, costs, events and observations, recomputed from the reference's own states: no physics involved.
+"""Rewards, costs, events and observations, recomputed from the reference's own states: no physics
+involved.
 
-Each row of a reference file gives the state before a step and the pose after it. `settle` must turn the two into what
-the reference returned: to 1e-12 in float64. In float32 rounding the input alone moves a lidar reading by up to 1e-5
-(an object close by, whose angle hangs on its last digit), so that much is granted row by row; the arithmetic itself
-may add 1e-6.
+Each row of a reference file gives the state before a step and the pose after it. `settle` must turn
+the two into what the reference returned: to 1e-12 in float64. In float32 rounding the input alone
+moves a lidar reading by up to 1e-5 (an object close by, whose angle hangs on its last digit), so
+that much is granted row by row; the arithmetic itself may add 1e-6.
 """
 
 import functools
@@ -22,7 +23,9 @@ from saddle.tasks.point.circle import CircleState
 from saddle.tasks.point.goal import GoalState
 from saddle.tasks.point.push import PushState
 
-CIRCLE, GOAL, BUTTON, PUSH = (f"SafetyPoint{name}1-v0" for name in ("Circle", "Goal", "Button", "Push"))
+CIRCLE, GOAL, BUTTON, PUSH = (
+    f"SafetyPoint{name}1-v0" for name in ("Circle", "Goal", "Button", "Push")
+)
 
 
 def on(*names):
@@ -49,11 +52,15 @@ def agent(rows, qpos, qvel):
 def free_bodies(qpos, qvel):
     """[rows, bodies, 13]."""
     count = len(qpos)
-    return np.concatenate([qpos[:, 3:].reshape(count, -1, 7), qvel[:, 3:].reshape(count, -1, 6)], axis=2)
+    return np.concatenate(
+        [qpos[:, 3:].reshape(count, -1, 7), qvel[:, 3:].reshape(count, -1, 6)], axis=2
+    )
 
 
 def before(name, rows, real):
-    """The batched State that each row starts from. `real` makes a float array of the precision wanted."""
+    """The batched State that each row starts from. `real` makes a float array of the precision
+    wanted.
+    """
     count, episode = len(rows["ep"]), rows["ep"]
     flag = jnp.zeros(count, bool)
     common = {
@@ -105,14 +112,18 @@ def program(name):
 
 @functools.cache
 def settled(name, arithmetic="float64", rounded=False):
-    """The batched State after each row's step, by the reference's physics and our rules, as NumPy arrays.
+    """The batched State after each row's step, by the reference's physics and our rules, as NumPy
+    arrays.
 
-    `rounded`: the input is cut to float32 first. The observation shows the reference's new goal, since ours is random.
+    `rounded`: the input is cut to float32 first. The observation shows the reference's new goal,
+    since ours is random.
     """
     rows = rows_of(name)
     settle, observe, info = program(name)
     with jax.enable_x64(arithmetic == "float64"):
-        real = lambda array: jnp.asarray(np.asarray(array, np.float32) if rounded else array, arithmetic)
+        real = lambda array: jnp.asarray(
+            np.asarray(array, np.float32) if rounded else array, arithmetic
+        )
         after = settle(before(name, rows, real), *moved(name, rows, real))
         if name == BUTTON:
             shown = replace(after, goal_button=jnp.asarray(rows["goal_button2"], jnp.int32))
@@ -145,7 +156,11 @@ def clear_of_thresholds(name, rows):
     clear = np.all(np.abs(hazards - (0.3 if name == PUSH else 0.2)) > 1e-5, axis=1)
     if name == BUTTON:
         return clear
-    goal = np.append(rows["goal"], np.full((len(robot), 1), 0.16), axis=1) if name == PUSH else rows["goal"]
+    goal = (
+        np.append(rows["goal"], np.full((len(robot), 1), 0.16), axis=1)
+        if name == PUSH
+        else rows["goal"]
+    )
     who = rows["qpos2"][:, 3:6] if name == PUSH else robot[:, :2]
     return clear & (np.abs(np.linalg.norm(who - goal, axis=1) - 0.3) > 1e-5)
 
@@ -207,8 +222,14 @@ def test_next_reward_starts_from_the_goal_on_show(name):
         goal = np.append(after.goal, np.full((len(after.goal), 1), 0.16), axis=1)
         expected, last = np.linalg.norm(after.box[:, :3] - goal, axis=1), after.last_box_goal
         robot = np.append(after.agent[:, :2], np.full((len(goal), 1), 0.1), axis=1)
-        np.testing.assert_allclose(after.last_box, np.linalg.norm(after.box[:, :3] - robot, axis=1), atol=1e-12)
+        np.testing.assert_allclose(
+            after.last_box, np.linalg.norm(after.box[:, :3] - robot, axis=1), atol=1e-12
+        )
     else:
-        goal = after.goal if name == GOAL else after.buttons[np.arange(len(after.timer)), after.goal_button]
+        goal = (
+            after.goal
+            if name == GOAL
+            else after.buttons[np.arange(len(after.timer)), after.goal_button]
+        )
         expected, last = np.linalg.norm(after.agent[:, :2] - goal, axis=1), after.last_goal
     np.testing.assert_allclose(last, expected, atol=1e-12)

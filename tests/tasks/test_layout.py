@@ -1,4 +1,6 @@
-"""Placement and goal re-sampling: keepouts, extents, restarts, and the distribution against a plain algorithm."""
+"""Placement and goal re-sampling: keepouts, extents, restarts, and the distribution against a plain
+algorithm.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +38,9 @@ def plain_layouts(keepouts, count, rng):
         placed = np.empty((0, 2))
         for i, keepout in enumerate(keepouts):
             for xy in rng.uniform(-1.5 + keepout, 1.5 - keepout, (100, 2)):
-                if np.all(np.linalg.norm(placed - xy, axis=1) >= np.asarray(keepouts[:i]) + keepout):
+                if np.all(
+                    np.linalg.norm(placed - xy, axis=1) >= np.asarray(keepouts[:i]) + keepout
+                ):
                     placed = np.append(placed, [xy], axis=0)
                     break
             else:
@@ -58,7 +62,9 @@ def test_keepouts_and_extents_hold(keepouts):
 
 @pytest.mark.parametrize("keepouts", [GOAL_ORDER, PUSH_ORDER])
 def test_placement_follows_the_sequential_algorithm(keepouts):
-    """The sum of the pairwise distances, and the distance of the first from the last object, are alike."""
+    """The sum of the pairwise distances, and the distance of the first from the last object, are
+    alike.
+    """
     _, ours, _ = jax.jit(jax.vmap(lambda k: layout.place(k, keepouts)))(keys(2000, 1))
     plain = plain_layouts(keepouts, 400, np.random.default_rng(1))
     for statistic in (
@@ -96,7 +102,9 @@ def test_goal_keeps_its_distance(task):
 
 
 def test_goal_is_uniform_where_there_is_room():
-    """Nothing in the way but one object in the middle: every angle is as likely as its opposite and its mirror."""
+    """Nothing in the way but one object in the middle: every angle is as likely as its opposite and
+    its mirror.
+    """
     draw = lambda k: layout.sample_goal(k, 0.3, jnp.zeros((1, 2)), (0.4,))
     _, xy, found = jax.jit(jax.vmap(draw))(keys(4000))
     assert found.all()
@@ -128,7 +136,9 @@ def test_button_file_holds_the_algorithms_layouts():
 
 
 def test_button_file_can_be_made_again():
-    """The head of the file comes out of the seed; a flipped last digit on another machine is no difference."""
+    """The head of the file comes out of the seed; a flipped last digit on another machine is no
+    difference.
+    """
     made = pool.generate(jax.random.key(pool.SEED), 32)
     np.testing.assert_allclose(made, button_layouts.load()[:32], atol=ROUNDING)
 
@@ -141,9 +151,13 @@ def test_button_layouts_have_the_symmetries_of_the_square():
 
 
 def test_button_layouts_follow_the_sequential_algorithm():
-    """The plain algorithm needs fifty restarts a layout, so few of them; the draws with symmetries, so many."""
+    """The plain algorithm needs fifty restarts a layout, so few of them; the draws with symmetries,
+    so many.
+    """
     ours = np.asarray(jax.jit(jax.vmap(button_layouts.draw))(keys(4000, 1)))
-    plain = np.delete(plain_layouts(pool.KEEPOUTS, 40, np.random.default_rng(0)), pool.GOAL_MARKER, axis=1)
+    plain = np.delete(
+        plain_layouts(pool.KEEPOUTS, 40, np.random.default_rng(0)), pool.GOAL_MARKER, axis=1
+    )
     for statistic in (
         lambda xy: np.linalg.norm(xy[:, 0], axis=-1),
         lambda xy: np.linalg.norm(xy[:, 1:5, None] - xy[:, None, 9:13], axis=-1).mean((1, 2)),

@@ -60,7 +60,11 @@ def test_one_object_fills_its_bin_and_shares_the_neighbours(distance, position):
     closeness = (REACH - distance) / REACH
     expected = np.zeros(BINS)
     own, share = int(position), position - int(position)
-    expected[own], expected[(own + 1) % BINS], expected[own - 1] = closeness, share * closeness, (1 - share) * closeness
+    expected[own], expected[(own + 1) % BINS], expected[own - 1] = (
+        closeness,
+        share * closeness,
+        (1 - share) * closeness,
+    )
     np.testing.assert_allclose(readings, expected, atol=5e-6)
 
 

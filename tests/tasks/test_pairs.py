@@ -1,4 +1,6 @@
-"""Bodies against each other: the dense solve against LAPACK, and forces against the relative motions they act on."""
+"""Bodies against each other: the dense solve against LAPACK, and forces against the relative
+motions they act on.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +19,13 @@ eliminate = jax.jit(pairs.eliminate)
 @given(st.integers(0, 10**6), st.floats(0, 6))
 @settings(max_examples=50)
 def test_elimination_solves(seed, spread):
-    """The residual is small beside the terms it is made of, however unlike the unknowns' scales are."""
+    """The residual is small beside the terms it is made of, however unlike the unknowns' scales
+    are.
+    """
     rng = np.random.default_rng(seed)
-    root = rng.normal(size=(3, SIZE, SIZE)) * 10.0 ** rng.uniform(-spread / 2, spread / 2, (3, SIZE, 1))
+    root = rng.normal(size=(3, SIZE, SIZE)) * 10.0 ** rng.uniform(
+        -spread / 2, spread / 2, (3, SIZE, 1)
+    )
     matrix = (root @ root.transpose(0, 2, 1) + 1e-6 * np.eye(SIZE)).astype(np.float32)
     right = rng.normal(size=(3, SIZE)).astype(np.float32)
     x = np.asarray(eliminate(matrix, right), float)
@@ -33,11 +39,15 @@ def test_elimination_of_a_well_conditioned_system_is_lapacks():
     root = rng.normal(size=(3, SIZE, SIZE))
     matrix, right = root @ root.transpose(0, 2, 1) + 5 * np.eye(SIZE), rng.normal(size=(3, SIZE))
     ours = eliminate(matrix.astype(np.float32), right.astype(np.float32))
-    np.testing.assert_allclose(ours, np.linalg.solve(matrix, right[..., None])[..., 0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        ours, np.linalg.solve(matrix, right[..., None])[..., 0], rtol=1e-4, atol=1e-6
+    )
 
 
 def test_scattered_forces_do_the_work_of_the_pairs():
-    """Power of the forces on bodies = power of the pairs' forces in the relative motions, for any motion."""
+    """Power of the forces on bodies = power of the pairs' forces in the relative motions, for any
+    motion.
+    """
     keys = jax.random.split(jax.random.key(0), 5)
     vec = lambda key, count: Vec(*jax.random.normal(key, (3, count, 2)))
     arm, z = vec(keys[0], 4), Motion(vec(keys[1], 4), vec(keys[2], 4))

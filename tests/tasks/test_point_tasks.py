@@ -1,4 +1,6 @@
-"""What the four point tasks promise around the physics: fresh worlds, ends of episodes, timers, failures."""
+"""What the four point tasks promise around the physics: fresh worlds, ends of episodes, timers,
+failures.
+"""
 
 import functools
 from dataclasses import replace
@@ -39,10 +41,22 @@ def task(request):
 
 def test_a_fresh_world_is_at_rest_and_costs_nothing(task):
     state, spec = worlds(task), task.spec
-    assert state.obs.shape == (WORLDS, spec.obs_dim) and state.cost.shape == (WORLDS, len(spec.constraints))
-    for zero in (state.reward, state.cost, state.terminated, state.truncated, state.steps, state.agent[:, 3:]):
+    assert state.obs.shape == (WORLDS, spec.obs_dim) and state.cost.shape == (
+        WORLDS,
+        len(spec.constraints),
+    )
+    for zero in (
+        state.reward,
+        state.cost,
+        state.terminated,
+        state.truncated,
+        state.steps,
+        state.agent[:, 3:],
+    ):
         assert not zero.any()
-    np.testing.assert_allclose(state.obs[:, :9], np.tile([0, 0, 9.81, 0, 0, 0, 0, 0, 0], (WORLDS, 1)), atol=1e-6)
+    np.testing.assert_allclose(
+        state.obs[:, :9], np.tile([0, 0, 9.81, 0, 0, 0, 0, 0, 0], (WORLDS, 1)), atol=1e-6
+    )
     assert np.all((state.obs[:, 12:] >= 0) & (state.obs[:, 12:] <= 1))
     assert len(np.unique(state.obs, axis=0)) == WORLDS
     np.testing.assert_allclose(state.obs, jax.jit(jax.vmap(task.observe))(state), atol=1e-6)
@@ -63,7 +77,11 @@ def test_a_step_keeps_types_and_shapes(task, double):
         after = jax.eval_shape(task.step, state, jax.ShapeDtypeStruct((2,), float))
         assert after == state
         assert state.obs.dtype == (np.float64 if double else np.float32)
-        floats = {leaf.dtype for leaf in jax.tree.leaves(after) if jnp.issubdtype(leaf.dtype, jnp.floating)}
+        floats = {
+            leaf.dtype
+            for leaf in jax.tree.leaves(after)
+            if jnp.issubdtype(leaf.dtype, jnp.floating)
+        }
         assert floats == {state.obs.dtype}
 
 
@@ -76,7 +94,11 @@ def test_double_precision_worlds_start(task):
 def stay(task, state):
     """A step in which nothing moves or touches."""
     bodies = {"vase": (), "box": (), "gremlins": (jnp.zeros(4, bool), jnp.zeros((), bool))}
-    moved = [(getattr(state, name), *contacts) for name, contacts in bodies.items() if hasattr(state, name)]
+    moved = [
+        (getattr(state, name), *contacts)
+        for name, contacts in bodies.items()
+        if hasattr(state, name)
+    ]
     return task.settle(state, state.agent, state.acceleration, *(moved[0] if moved else ()))
 
 
@@ -101,7 +123,13 @@ def test_names_of_the_reference(task):
     reference = {
         "SafetyPointCircle1-v0": {"cost_out_of_boundary", "cost_sum"},
         "SafetyPointGoal1-v0": {"cost_hazards", "cost_sum", "goal_met"},
-        "SafetyPointButton1-v0": {"cost_hazards", "cost_gremlins", "cost_buttons", "cost_sum", "goal_met"},
+        "SafetyPointButton1-v0": {
+            "cost_hazards",
+            "cost_gremlins",
+            "cost_buttons",
+            "cost_sum",
+            "goal_met",
+        },
         "SafetyPointPush1-v0": {"cost_hazards", "cost_sum", "goal_met"},
     }
     info = jax.eval_shape(task.info, jax.eval_shape(task.reset, jax.random.key(0)))
@@ -111,7 +139,11 @@ def test_names_of_the_reference(task):
 
 def test_heights_at_reset():
     """Of the vase, the box and the gremlins, as the reference sets them down."""
-    for name, field, height in (("Goal", "vase", 0.09996), ("Push", "box", 0.2), ("Button", "gremlins", 0.1)):
+    for name, field, height in (
+        ("Goal", "vase", 0.09996),
+        ("Push", "box", 0.2),
+        ("Button", "gremlins", 0.1),
+    ):
         bodies = np.atleast_2d(getattr(world(make(f"SafetyPoint{name}1-v0")), field))
         np.testing.assert_allclose(bodies[:, 2], height, atol=1e-7)
         np.testing.assert_allclose(np.linalg.norm(bodies[:, 3:7], axis=1), 1, atol=1e-6)
@@ -130,9 +162,11 @@ def test_gremlins_start_at_their_anchors():
 
 
 def button_run(task, presses, steps):
-    """Costs of wrong buttons and brightness of the buttons' lidar over `steps` steps; the robot stays where it is.
+    """Costs of wrong buttons and brightness of the buttons' lidar over `steps` steps; the robot
+    stays where it is.
 
-    A wrong button is in contact all the time, the goal button in the steps named in `presses` (counted from 1).
+    A wrong button is in contact all the time, the goal button in the steps named in `presses`
+    (counted from 1).
     """
     state = world(task, 2)
     settle = jax.jit(task.settle)
@@ -141,7 +175,9 @@ def button_run(task, presses, steps):
         goal = np.arange(4) == int(state.goal_button)
         wrong = np.arange(4) == (int(state.goal_button) + 1) % 4
         pressed = jnp.asarray(wrong | (goal & (t in presses)))
-        state = settle(state, state.agent, state.acceleration, state.gremlins, pressed, jnp.zeros((), bool))
+        state = settle(
+            state, state.agent, state.acceleration, state.gremlins, pressed, jnp.zeros((), bool)
+        )
         assert bool(state.goal_met) == (t in presses)
         cost.append(int(task.info(state)["cost_buttons"]))
         bright.append(bool(state.obs[BUTTONS_LIDAR].any()))
@@ -180,7 +216,13 @@ def test_the_next_button_is_any_of_the_four():
     state = replace(world(task), goal_button=jnp.asarray(2, jnp.int32))
 
     def press(key):
-        arguments = state.agent, state.acceleration, state.gremlins, jnp.arange(4) == 2, jnp.zeros((), bool)
+        arguments = (
+            state.agent,
+            state.acceleration,
+            state.gremlins,
+            jnp.arange(4) == 2,
+            jnp.zeros((), bool),
+        )
         return task.settle(replace(state, key=key), *arguments).goal_button
 
     chosen = jax.jit(jax.vmap(press))(jax.random.split(jax.random.key(1), 800))
@@ -193,14 +235,23 @@ def test_gremlins_and_hazards_cost_in_button():
     none, quiet = jnp.zeros(4, bool), jnp.zeros((), bool)
     settle = jax.jit(task.settle)
     touched = settle(state, state.agent, state.acceleration, state.gremlins, none, ~quiet)
-    inside = settle(state, state.agent.at[:2].set(state.hazards[3]), state.acceleration, state.gremlins, none, quiet)
+    inside = settle(
+        state,
+        state.agent.at[:2].set(state.hazards[3]),
+        state.acceleration,
+        state.gremlins,
+        none,
+        quiet,
+    )
     np.testing.assert_array_equal(touched.violations, [False, True, False])
     np.testing.assert_array_equal(inside.violations, [True, False, False])
     assert touched.cost == inside.cost == 1
 
 
 def test_an_episode_terminates_when_no_goal_fits():
-    """Robot, hazards, pillar and box so placed that their keepouts cover every place a goal could have."""
+    """Robot, hazards, pillar and box so placed that their keepouts cover every place a goal could
+    have.
+    """
     task = Push()
     state = world(task)
     box = state.box.at[:2].set(jnp.array([-0.59, 0.99]))
@@ -216,7 +267,9 @@ def test_an_episode_terminates_when_no_goal_fits():
     after = jax.jit(task.settle)(state, agent, jnp.zeros(3), box)
     assert after.terminated and after.goal_met and not after.truncated
     np.testing.assert_array_equal(after.goal, state.goal)
-    expected = 0.5 - np.linalg.norm([0.06, 0.77, 0.1]) + 0.2 - np.linalg.norm([0.09, 0.09, 0.04]) + 1
+    expected = (
+        0.5 - np.linalg.norm([0.06, 0.77, 0.1]) + 0.2 - np.linalg.norm([0.09, 0.09, 0.04]) + 1
+    )
     np.testing.assert_allclose(after.reward, expected, atol=1e-6)
 
 
@@ -225,5 +278,7 @@ def test_rewards_are_clipped():
     state = world(task)
     settle = jax.jit(task.settle)
     for last, reward in ((50.0, 10), (-50.0, -10)):
-        after = settle(replace(state, last_goal=jnp.asarray(last)), state.agent, state.acceleration, state.vase)
+        after = settle(
+            replace(state, last_goal=jnp.asarray(last)), state.agent, state.acceleration, state.vase
+        )
         assert after.reward == reward

@@ -1,14 +1,15 @@
 """The pillar's collider against the reference's engine, and against geometry.
 
-data/pillar_contacts.npz holds 400 pairs of a pillar (radius 0.2 m, half-height 0.5 m, on the floor) with the robot's
-sphere (50), its arrow (110) or a post of the push box (240), and the contact that MuJoCo 2.3.3 finds: a model of one
-mocap cylinder and one free body with that geom, the pose set, mj_fwdPosition called. The normals are turned to point
-away from the pillar. 225 poses were met in substeps of the reference's Push1 transitions; 175 are drawn: placed at any
-angle around the pillar and of any yaw, -20 to 1 mm apart along the line of centres, posts also tilted by 10 mrad and
-raised by 2 mm on average.
+data/pillar_contacts.npz holds 400 pairs of a pillar (radius 0.2 m, half-height 0.5 m, on the floor)
+with the robot's sphere (50), its arrow (110) or a post of the push box (240), and the contact that
+MuJoCo 2.3.3 finds: a model of one mocap cylinder and one free body with that geom, the pose set,
+mj_fwdPosition called. The normals are turned to point away from the pillar. 225 poses were met in
+substeps of the reference's Push1 transitions; 175 are drawn: placed at any angle around the pillar
+and of any yaw, -20 to 1 mm apart along the line of centres, posts also tilted by 10 mrad and raised
+by 2 mm on average.
 
-Where the portal is level to within rounding, the engine's own last digit decides its path. So a few pairs in a hundred
-may differ; how far off they are is bounded too.
+Where the portal is level to within rounding, the engine's own last digit decides its path. So a few
+pairs in a hundred may differ; how far off they are is bounded too.
 """
 
 from pathlib import Path
@@ -24,7 +25,14 @@ from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import scenes
 from saddle.tasks.point.physics.boxes import Points
-from saddle.tasks.point.physics.portal import Pillar, Solid, cylinder_solid, from_box, is_near, pillar_contacts
+from saddle.tasks.point.physics.portal import (
+    Pillar,
+    Solid,
+    cylinder_solid,
+    from_box,
+    is_near,
+    pillar_contacts,
+)
 from saddle.tasks.point.physics.rigid import Bodies, unpack
 from saddle.tasks.point.physics.vec import Vec, quaternion_axes
 
@@ -58,7 +66,12 @@ def test_a_contact_on_another_path_is_still_close(contacts):
     assert np.quantile(normal, 0.99) < 0.05
 
 
-@given(angle=st.floats(-3.14, 3.14), overlap=st.floats(1e-5, 0.05), x=st.floats(-2, 2), y=st.floats(-2, 2))
+@given(
+    angle=st.floats(-3.14, 3.14),
+    overlap=st.floats(1e-5, 0.05),
+    x=st.floats(-2, 2),
+    y=st.floats(-2, 2),
+)
 def test_a_sphere_is_pushed_straight_out(angle, overlap, x, y):
     away = np.array([np.cos(angle), np.sin(angle)])
     center = np.array([x, y]) + away * (RADIUS + body.RADIUS - overlap)
@@ -107,13 +120,17 @@ def test_robot_and_parts_in_one_loop_are_as_each_alone(scene):
     mine, theirs = _pillar_contacts(pillar.x, pillar.y, q, box)
     sphere, arrow = scenes.robot_shapes(q)
     zero = jnp.zeros_like(q.x)
-    ball = from_box(arrow)._replace(center=sphere, half=Vec(zero, zero, zero), radius=zero + body.RADIUS)
+    ball = from_box(arrow)._replace(
+        center=sphere, half=Vec(zero, zero, zero), radius=zero + body.RADIUS
+    )
     alone = jax.jit(lambda solid: cylinder_solid(pillar, solid, is_near(pillar, solid)))
     for found, single in ((mine.found[0], ball), (mine.found[1], from_box(arrow))):
         np.testing.assert_array_equal(found, alone(single).found[0])
     each = alone(from_box(scenes.push_box(box, box.axes)))
     assert 0 < np.sum(each.found) < each.found.size / 2
-    np.testing.assert_array_equal(np.sum(theirs.found, axis=(0, 1)), np.sum(each.found, axis=(0, 1, 2)))
+    np.testing.assert_array_equal(
+        np.sum(theirs.found, axis=(0, 1)), np.sum(each.found, axis=(0, 1, 2))
+    )
     total = lambda p: np.sum(np.where(p.found, p.distance, 0).reshape(-1, len(q.x)), axis=0)
     np.testing.assert_allclose(total(theirs), total(each), atol=2e-4)
 
@@ -131,7 +148,12 @@ def scene() -> tuple[Pillar, Planar, Bodies]:
     real = lambda v: jnp.asarray(v, jnp.float32)
     angles = lambda: rng.uniform(-np.pi, np.pi, 64)
     around = lambda low, high: rng.uniform(low, high, 64) * np.exp(1j * angles())
-    place, robot, push, half = rng.uniform(-1, 1, (2, 64)), around(0.25, 0.36), around(0.48, 0.63), angles() / 2
+    place, robot, push, half = (
+        rng.uniform(-1, 1, (2, 64)),
+        around(0.25, 0.36),
+        around(0.48, 0.63),
+        angles() / 2,
+    )
     x, y = real(place)
     zero = np.zeros(64)
     pose = [x + push.real, y + push.imag, zero + 0.2, np.cos(half), zero, zero, np.sin(half)]
@@ -151,7 +173,11 @@ def collide_one(pillar, center, quaternion, half, radius) -> Points:
     """One pair in float32, arrays [1, 1]."""
     full = lambda values: [jnp.full(1, v, jnp.float32) for v in values]
     return _collide(
-        *full(pillar), Vec(*full(center)), full(quaternion), Vec(*full(half)), jnp.full(1, radius, jnp.float32)
+        *full(pillar),
+        Vec(*full(center)),
+        full(quaternion),
+        Vec(*full(half)),
+        jnp.full(1, radius, jnp.float32),
     )
 
 
@@ -176,6 +202,8 @@ def contacts(request) -> tuple[dict, Points]:
 
 def errors(data, points) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of distance, normal and point, for every contact of the engine."""
-    apart = lambda name: np.max(np.abs(np.stack([v[0] for v in getattr(points, name)], axis=1) - data[name]), axis=1)
+    apart = lambda name: np.max(
+        np.abs(np.stack([v[0] for v in getattr(points, name)], axis=1) - data[name]), axis=1
+    )
     distance = np.abs(points.distance[0] - data["distance"])
     return tuple(error[data["found"]] for error in (distance, apart("normal"), apart("point")))

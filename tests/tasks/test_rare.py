@@ -23,7 +23,10 @@ def chosen(share, count):
 
 def rare(x):
     """Leaves [K, ...] -> leaves [K, ...], with shapes of its own."""
-    return {"sum": x["a"].sum(-1) + x["b"], "key": jax.vmap(lambda k: jax.random.split(k)[0])(x["key"])}
+    return {
+        "sum": x["a"].sum(-1) + x["b"],
+        "key": jax.vmap(lambda k: jax.random.split(k)[0])(x["key"]),
+    }
 
 
 def inputs(*shape):
@@ -67,6 +70,25 @@ def test_a_gpu_computes_a_small_chunk_unasked_and_then_larger_ones(monkeypatch, 
     assert sizes[0] <= sizes[-1] <= count
 
 
+@pytest.mark.parametrize(("seldom", "chunks"), [(False, {47, 375}), (True, {375})])
+@pytest.mark.parametrize("share", SHARES.values(), ids=SHARES.keys())
+def test_what_is_seldom_needed_is_not_computed_unasked(monkeypatch, share, seldom, chunks):
+    count = 3000
+    pred = chosen(share, count)
+    x, default = inputs(count)
+    expected = BATCHED(pred, x, default)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    sizes = set()
+
+    def seen(x):
+        sizes.add(len(x["b"]))
+        return rare(x)
+
+    ours = jax.jit(jax.vmap(lambda *args: patch_rare(seen, *args, seldom=seldom)))(pred, x, default)
+    assert_same(ours, expected)
+    assert sizes - {1} == chunks  # one world is what it is traced with before it is batched
+
+
 NESTED = jax.jit(jax.vmap(jax.vmap(jax.vmap(one))))
 
 
@@ -78,14 +100,20 @@ def test_batch_is_what_each_world_does_alone(share, count):
     ours = BATCHED(pred, x, default)
     done = rare(x)
     np.testing.assert_array_equal(ours["sum"], jnp.where(pred, done["sum"], default["sum"]))
-    np.testing.assert_array_equal(raw(ours)["key"], np.where(pred[:, None], raw(done)["key"], raw(default)["key"]))
+    np.testing.assert_array_equal(
+        raw(ours)["key"], np.where(pred[:, None], raw(done)["key"], raw(default)["key"])
+    )
 
 
 @pytest.mark.parametrize("pred", [True, False])
 def test_one_world_without_vmap(pred):
     x, default = jax.tree.map(lambda leaf: leaf[0], inputs(1))
     ours = jax.jit(one)(jnp.asarray(pred), x, default)
-    expected = jax.tree.map(lambda leaf: leaf[0], rare(jax.tree.map(lambda leaf: leaf[None], x))) if pred else default
+    expected = (
+        jax.tree.map(lambda leaf: leaf[0], rare(jax.tree.map(lambda leaf: leaf[None], x)))
+        if pred
+        else default
+    )
     assert_same(ours, expected)
 
 
@@ -94,7 +122,9 @@ def test_nested_vmap_is_one_flat_batch(share):
     x, default = inputs(4, 5, 6)
     pred = chosen(share, 120).reshape(4, 5, 6)
     nested = NESTED(pred, x, default)
-    flat = BATCHED(*jax.tree.map(lambda leaf: leaf.reshape(120, *leaf.shape[3:]), (pred, x, default)))
+    flat = BATCHED(
+        *jax.tree.map(lambda leaf: leaf.reshape(120, *leaf.shape[3:]), (pred, x, default))
+    )
     assert_same(jax.tree.map(lambda leaf: leaf.reshape(120, *leaf.shape[3:]), nested), flat)
 
 
@@ -143,9 +173,13 @@ def test_autoreset_restarts_what_ended_and_nothing_else():
     np.testing.assert_array_equal(ended.steps, state.steps + 1)
     fresh = reset(task, jax.vmap(lambda k: jax.random.split(k)[0])(ended.key))
     expected = jax.tree.map(
-        lambda new, old: np.where(late.reshape(-1, *[1] * (new.ndim - 1)), new, old), leaves(fresh), leaves(ended)
+        lambda new, old: np.where(late.reshape(-1, *[1] * (new.ndim - 1)), new, old),
+        leaves(fresh),
+        leaves(ended),
     )
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-6), leaves(now), expected)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-6), leaves(now), expected
+    )
     assert not now.truncated.any() and not now.terminated.any()
 
 
@@ -165,7 +199,9 @@ def test_autoreset_of_a_batch_is_that_of_each_world():
     pick = lambda i: jax.tree.map(lambda leaf: leaf[i : i + 1], state)
     apart = [leaves(step(task, pick(i), actions[i : i + 1]).now) for i in range(count)]
     apart = jax.tree.map(lambda *parts: np.concatenate(parts), *apart)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), together, apart)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), together, apart
+    )
     np.testing.assert_array_equal(together.steps, np.where(late, 0, 6))
 
 

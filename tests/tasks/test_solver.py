@@ -1,4 +1,6 @@
-"""The contact solver: its line search where the answer is known, and its minimum, which no start changes."""
+"""The contact solver: its line search where the answer is known, and its minimum, which no start
+changes.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -24,11 +26,15 @@ def _still(worlds: int) -> Motion:
 @pytest.mark.parametrize("noise", [0.0, 1e-9, -1e-9])
 @pytest.mark.parametrize("turned", [0.0, 1.0])
 def test_a_newton_step_that_is_exact_is_taken_whole(monkeypatch, noise, turned):
-    """At its end the slope is 0, or what rounding in many contacts makes of that: too little to move the step."""
+    """At its end the slope is 0, or what rounding in many contacts makes of that: too little to
+    move the step.
+    """
     planar = lambda *numbers: Planar(*(jnp.full(1, number, jnp.float32) for number in numbers))
     none = _still(1)
     mass = [[none.linear.x] * (i + 1) for i in range(6)]
-    problem = Problem(jnp.zeros(1), planar(3, -1, 0), mass, none, none.linear, Groups(), jnp.zeros((), bool))
+    problem = Problem(
+        jnp.zeros(1), planar(3, -1, 0), mass, none, none.linear, Groups(), jnp.zeros((), bool)
+    )
     z, direction = Unknown(planar(1, 1, 0), none), Unknown(planar(2, -2, 0), none)
     of_contacts = []
 
@@ -44,14 +50,21 @@ def test_a_newton_step_that_is_exact_is_taken_whole(monkeypatch, noise, turned):
 
 
 def _box_on_the_floor(depths: jax.Array, pull: jax.Array) -> Problem:
-    """A push box whose four corners are so deep [4] in the floor, a robot in its side, both pulled at [3]. Float64."""
-    column, robot = lambda x: jnp.asarray(x, jnp.float64).reshape(-1, 1, 1), lambda *x: Planar(*(v[None] for v in x))
+    """A push box whose four corners are so deep [4] in the floor, a robot in its side, both pulled
+    at [3]. Float64.
+    """
+    column, robot = (
+        lambda x: jnp.asarray(x, jnp.float64).reshape(-1, 1, 1),
+        lambda *x: Planar(*(v[None] for v in x)),
+    )
     kind, corners = scenes.PUSH_BOX, np.array([(-0.2, -0.2), (-0.2, 0.2), (0.2, -0.2), (0.2, 0.2)])
     vec = lambda *x: Vec(*(jnp.asarray(v, jnp.float64).reshape(1, 1) for v in x))
     centre, distance = vec(0.35, 0, 0.2), -column(depths)
     points = Vec(column(0.35 + corners[:, 0]), column(corners[:, 1]), 0.5 * distance)
     up, ahead = Vec(*column([0, 0, 1])[:, None]), Vec(*column([1, 0, 0])[:, None])
-    floor = contact.on_floor(Points(distance < 0, distance, points, up), centre, kind.inverse_weight)
+    floor = contact.on_floor(
+        Points(distance < 0, distance, points, up), centre, kind.inverse_weight
+    )
     gap = column([-1e-4])
     side = Points(gap < 0, gap, Vec(*column([0.1, 0.05, 0.1])[:, None]), ahead)
     bodies = contact.contacts(side, centre, kind.inverse_weight + 1.0, contact.TWIST, contact.ROLL)
@@ -61,7 +74,13 @@ def _box_on_the_floor(depths: jax.Array, pull: jax.Array) -> Problem:
     origin, still = centre - vec(0, 0, scenes.HEIGHT), jnp.zeros(1)
     contacts = Groups(robot=bodies, floor=floor)
     return Problem(
-        still, robot(*(10 * pull)), mass, contact.times(mass, falling), origin, contacts, jnp.zeros((), bool)
+        still,
+        robot(*(10 * pull)),
+        mass,
+        contact.times(mass, falling),
+        origin,
+        contacts,
+        jnp.zeros((), bool),
     )
 
 
@@ -81,9 +100,13 @@ def _numbers(count: int) -> st.SearchStrategy:
 
 @given(_numbers(4), _numbers(3), _numbers(9))
 def test_the_minimum_is_the_same_from_any_start(depths, pull, start):
-    """Corners in and out of the floor, a robot that pushes, pulls or turns the box, starts near and far."""
+    """Corners in and out of the floor, a robot that pushes, pulls or turns the box, starts near and
+    far.
+    """
     with jax.enable_x64(True):
-        (near, gradient), (far, _) = (_solved(1e-5 * depths, pull, s) for s in (start, 30 * start + 1))
+        (near, gradient), (far, _) = (
+            _solved(1e-5 * depths, pull, s) for s in (start, 30 * start + 1)
+        )
         flat = lambda tree: np.concatenate([np.ravel(v) for v in jax.tree.leaves(tree)])
         np.testing.assert_allclose(flat(near), flat(far), rtol=1e-7, atol=1e-6)
         np.testing.assert_allclose(flat(gradient), 0, atol=1e-9)

@@ -14,7 +14,9 @@ from saddle.words import counted
 
 @dataclass(frozen=True)
 class Agreement:
-    """One cell of both tables. z: our mean minus the published one, in standard errors of that difference."""
+    """One cell of both tables. z: our mean minus the published one, in standard errors of that
+    difference.
+    """
 
     task: str
     algorithm: str
@@ -49,14 +51,21 @@ class Comparison:
     def to_json(self, indent: int | None = None) -> str:
         """As JSON."""
         plain: dict[str, Any] = {
-            "cells": [{key.rstrip("_"): value for key, value in dataclasses.asdict(c).items()} for c in self.cells],
+            "cells": [
+                {key.rstrip("_"): value for key, value in dataclasses.asdict(c).items()}
+                for c in self.cells
+            ],
             "notes": self.notes,
         }
         return json.dumps(plain, indent=indent, allow_nan=False)
 
 
-def z_score(mean: float, sd: float | None, n: int, other: float, other_sd: float, other_n: int = SEEDS) -> float | None:
-    """Difference of two means in its standard error (Welch). None without an SD, or where nothing varies."""
+def z_score(
+    mean: float, sd: float | None, n: int, other: float, other_sd: float, other_n: int = SEEDS
+) -> float | None:
+    """Difference of two means in its standard error (Welch). None without an SD, or where nothing
+    varies.
+    """
     if sd is None:
         return None
     error = math.sqrt(sd**2 / n + other_sd**2 / other_n)
@@ -65,7 +74,9 @@ def z_score(mean: float, sd: float | None, n: int, other: float, other_sd: float
 
 def compare_with_published(findings: Findings) -> Comparison:
     """Put the findings' cells beside the published cells of the same task, limit and rule."""
-    known = {(row["task"], row["limit"], row["rule"]): row for row in mark(table()).iter_rows(named=True)}
+    known = {
+        (row["task"], row["limit"], row["rule"]): row for row in mark(table()).iter_rows(named=True)
+    }
     cells, seen = [], set()
     for part in findings.tasks:
         for cell in part.comparison:
@@ -110,19 +121,32 @@ def _word(best: bool, violated: bool) -> str:
 
 def _notes(published: int, shared: int, cells: list[Agreement]) -> list[str]:
     if not shared:
-        return ["The study and the published table have no cell in common: no task, limit and rule is in both."]
-    notes = [f"{shared} of the {published} published cells are in this study."] if shared < published else []
+        return [
+            "The study and the published table have no cell in common: no task, limit and rule is "
+            "in both."
+        ]
+    notes = (
+        [f"{shared} of the {published} published cells are in this study."]
+        if shared < published
+        else []
+    )
     notes.append(steps_beside_published([cell.env_steps for cell in cells]))
     blind = sum(cell.return_z is None or cell.cost_z is None for cell in cells)
     if blind:
-        notes.append(f"{counted(blind, 'cell has', 'cells have')} no z-score: one seed, or nothing varies.")
+        notes.append(
+            f"{counted(blind, 'cell has', 'cells have')} no z-score: one seed, or nothing varies."
+        )
     scores = [z for cell in cells for z in (cell.return_z, cell.cost_z) if z is not None]
     if scores:
         near = sum(abs(z) < 2 for z in scores)
         notes.append(
-            f"{near} of {len(scores)} z-scores lie within 2; about 95 % would if both drew from the same runs."
+            f"{near} of {len(scores)} z-scores lie within 2; about 95 % would if both drew from "
+            f"the same runs."
         )
     few = min(cell.seeds for cell in cells)
     if few < 5:
-        notes.append(f"Some cells have only {counted(few, 'seed')}: their z-scores overstate how sure a difference is.")
+        notes.append(
+            f"Some cells have only {counted(few, 'seed')}: their z-scores overstate how sure a "
+            f"difference is."
+        )
     return notes

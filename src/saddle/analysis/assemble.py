@@ -29,12 +29,16 @@ IS_SWEEP = (
 IS_COMPARISON = pl.col("limit").is_not_null() & (pl.col("stage") != "sweep")
 
 
-def analyze(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, options: Options | None = None) -> f.Findings:
+def analyze(
+    runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, options: Options | None = None
+) -> f.Findings:
     """Everything that a study's runs and metrics show, and what they do not."""
     options = options or Options()
     finals = final_values(runs, metrics, options)
     groups = finals.frame.group_by(["task", "algorithm"], maintain_order=True)
-    tasks = tuple(_task(str(task), str(algorithm), part, options) for (task, algorithm), part in groups)
+    tasks = tuple(
+        _task(str(task), str(algorithm), part, options) for (task, algorithm), part in groups
+    )
     return f.Findings(dataclasses.asdict(options), finals.counts, tasks, tuple(finals.notes))
 
 
@@ -44,15 +48,25 @@ def sweep_of(finals: pl.DataFrame, options: Options) -> tuple[Sweep | None, list
     notes = []
     if options.scale == "log" and (rows["lambda"] <= 0).any():
         rows = rows.filter(pl.col("lambda") > 0)
-        notes.append("Lambda 0 has no logarithm: its runs are in the groups but not in the profile.")
+        notes.append(
+            "Lambda 0 has no logarithm: its runs are in the groups but not in the profile."
+        )
     count = rows["lambda"].n_unique()
     if count < 2:
-        what = "There is no sweep of fixed lambdas" if count == 0 else "There is only one fixed lambda"
-        notes.append(f"{what}: no profile, frontier, lambda*, regime or recommended limit can be given.")
+        what = (
+            "There is no sweep of fixed lambdas" if count == 0 else "There is only one fixed lambda"
+        )
+        notes.append(
+            f"{what}: no profile, frontier, lambda*, regime or recommended limit can be given."
+        )
         return None, notes
     if rows.select("lambda", "seed").is_duplicated().any():
-        notes.append("Some seeds were run more than once at the same lambda; their means count as one seed.")
-    means = rows.group_by("lambda", "seed", maintain_order=True).agg(pl.col("return").mean(), pl.col("cost").mean())
+        notes.append(
+            "Some seeds were run more than once at the same lambda; their means count as one seed."
+        )
+    means = rows.group_by("lambda", "seed", maintain_order=True).agg(
+        pl.col("return").mean(), pl.col("cost").mean()
+    )
     lambdas, seeds = (np.sort(means[name].unique().to_numpy()) for name in ("lambda", "seed"))
     index = np.searchsorted(lambdas, means["lambda"]), np.searchsorted(seeds, means["seed"])
     returns, costs = np.full((2, len(lambdas), len(seeds)), np.nan)
@@ -65,7 +79,10 @@ def _sweep_notes(costs: np.ndarray) -> list[str]:
     notes = []
     seeds = np.isfinite(costs).sum(1)
     if len(costs) < LEAST_NEIGHBOURS:
-        notes.append(f"The sweep has only {len(costs)} lambdas: between them lines are drawn where nothing was run.")
+        notes.append(
+            f"The sweep has only {len(costs)} lambdas: between them lines are drawn where nothing "
+            f"was run."
+        )
     if seeds.max() == 1:
         notes.append("Every lambda has one seed: there are no intervals, no regimes and no margin.")
     elif seeds.min() == 1:
@@ -75,9 +92,14 @@ def _sweep_notes(costs: np.ndarray) -> list[str]:
     elif seeds.min() != seeds.max():
         notes.append(f"Lambdas have between {seeds.min()} and {seeds.max()} seeds.")
     if 1 < seeds.max() < 5:
-        notes.append(f"With {seeds.max()} seeds intervals are wide: they allow for how little such a sample shows.")
+        notes.append(
+            f"With {seeds.max()} seeds intervals are wide: they allow for how little such a sample "
+            f"shows."
+        )
     if not np.nanmax(costs) > 0:
-        notes.append("Every final cost of the sweep is 0: no limit binds, and there is no trade-off to show.")
+        notes.append(
+            "Every final cost of the sweep is 0: no limit binds, and there is no trade-off to show."
+        )
     return notes
 
 
@@ -91,7 +113,10 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
     shape = geo.geometry(sweep, options) if sweep else None
     slope, regimes = geo.slope(shape) if shape else (None, ())
     if shape and slope is None:
-        notes.append("The frontier spans no cost or no return: there is no slope, and no regime to recommend from.")
+        notes.append(
+            "The frontier spans no cost or no return: there is no slope, and no regime to "
+            "recommend from."
+        )
     frontier = geo.frontier(shape) if shape else None
     comparison = _cells(compared, shape, options)
     notes += looser_but_poorer(comparison)
@@ -102,7 +127,9 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
         scatter = spread(sweep, shape.shape, options)
         found = [at_limit(shape, scatter, regimes, limit) for limit in limits]
     else:
-        found = [without_profile(limit, "there is no profile to read lambda* from") for limit in limits]
+        found = [
+            without_profile(limit, "there is no profile to read lambda* from") for limit in limits
+        ]
     return f.TaskFindings(
         task=task,
         algorithm=algorithm,
@@ -132,16 +159,25 @@ def _constraints(finals: pl.DataFrame, options: Options) -> list[str]:
 def _mixed(finals: pl.DataFrame) -> list[str]:
     steps = finals["steps"].drop_nulls().unique().sort()
     if len(steps) > 1:
-        return [f"Runs of {', '.join(f'{n:,}' for n in steps)} env steps are mixed here; they may not compare."]
+        return [
+            f"Runs of {', '.join(f'{n:,}' for n in steps)} env steps are mixed here; they may not "
+            f"compare."
+        ]
     return []
 
 
 def _groups(finals: pl.DataFrame, limits: list[float], options: Options) -> tuple[f.Group, ...]:
     found = []
-    for (lam,), rows in finals.filter(IS_SWEEP).sort("lambda", "run").group_by(["lambda"], maintain_order=True):
+    for (lam,), rows in (
+        finals.filter(IS_SWEEP).sort("lambda", "run").group_by(["lambda"], maintain_order=True)
+    ):
         returns, costs = rows["return"].to_numpy(), rows["cost"].to_numpy()
         stats = vars(statistics(returns, costs, options.level))
-        found.append(f.Group(float(lam), violations=tuple(violation(costs, limit) for limit in limits), **stats))
+        found.append(
+            f.Group(
+                float(lam), violations=tuple(violation(costs, limit) for limit in limits), **stats
+            )
+        )
     return tuple(found)
 
 
@@ -154,7 +190,9 @@ def _rules(compared: pl.DataFrame) -> list[tuple[str, float, pl.DataFrame]]:
     return sorted(parts, key=lambda part: (part[1], place(part[0]), part[0]))
 
 
-def _with_rules(finding: f.LimitFinding, compared: pl.DataFrame, options: Options) -> f.LimitFinding:
+def _with_rules(
+    finding: f.LimitFinding, compared: pl.DataFrame, options: Options
+) -> f.LimitFinding:
     """Add the margins of the rules that were trained at this limit."""
     margins = []
     for rule, limit, rows in _rules(compared):
@@ -165,13 +203,20 @@ def _with_rules(finding: f.LimitFinding, compared: pl.DataFrame, options: Option
     return dataclasses.replace(finding, margins=finding.margins + tuple(margins))
 
 
-def _cells(compared: pl.DataFrame, shape: geo.Geometry | None, options: Options) -> tuple[f.Cell, ...]:
+def _cells(
+    compared: pl.DataFrame, shape: geo.Geometry | None, options: Options
+) -> tuple[f.Cell, ...]:
     parts = _rules(compared)
     means = {"return_mean": [rows["return"].mean() for *_, rows in parts]}
-    means |= {"cost_mean": [rows["cost"].mean() for *_, rows in parts], "limit": [limit for _, limit, _ in parts]}
+    means |= {
+        "cost_mean": [rows["cost"].mean() for *_, rows in parts],
+        "limit": [limit for _, limit, _ in parts],
+    }
     marks = mark(pl.DataFrame(means, schema=dict.fromkeys(means, pl.Float64)))
     found = []
-    for (rule, limit, rows), violated, best in zip(parts, marks["violated"], marks["best"], strict=True):
+    for (rule, limit, rows), violated, best in zip(
+        parts, marks["violated"], marks["best"], strict=True
+    ):
         returns, costs = rows["return"].to_numpy(), rows["cost"].to_numpy()
         lambdas = rows["lambda"].drop_nulls().unique()
         away, share = _gap(returns, costs, shape, options)
@@ -206,7 +251,9 @@ def _gap(
     span = shape.arc.return_span if shape.arc else 0.0
     if span == 0:
         return away, NO_ESTIMATE
-    return away, f.Estimate(*(None if end is None else end / span for end in (away.value, away.lo, away.hi)))
+    return away, f.Estimate(
+        *(None if end is None else end / span for end in (away.value, away.lo, away.hi))
+    )
 
 
 def _pairs(compared: pl.DataFrame, options: Options) -> tuple[f.Pair, ...]:

@@ -1,7 +1,9 @@
-"""Bootstrap over whole seeds: a replicate draws seeds with replacement and takes each with all its lambdas.
+"""Bootstrap over whole seeds: a replicate draws seeds with replacement and takes each with all its
+lambdas.
 
-So what seeds share across lambdas (initial weights, episodes) stays together. Replicate means are spread a little
-wider than drawn, by `expansion`, which makes the percentile interval of a mean the t-interval that few seeds call for.
+So what seeds share across lambdas (initial weights, episodes) stays together. Replicate means are
+spread a little wider than drawn, by `expansion`, which makes the percentile interval of a mean the
+t-interval that few seeds call for.
 """
 
 import numpy as np
@@ -9,9 +11,11 @@ from scipy.special import ndtri, stdtrit
 
 
 def expansion(seeds: np.ndarray | int, level: float) -> np.ndarray:
-    """Factor for deviations of bootstrap means of n seeds: t quantile over normal quantile, times sqrt(n / (n - 1)).
+    """Factor for deviations of bootstrap means of n seeds: t quantile over normal quantile, times
+    sqrt(n / (n - 1)).
 
-    The second part mends the bootstrap's own variance, which is (n - 1) / n of the unbiased one. One seed: 0.
+    The second part mends the bootstrap's own variance, which is (n - 1) / n of the unbiased one.
+    One seed: 0.
     """
     n = np.maximum(np.asarray(seeds, float), 2)
     tail = (1 + level) / 2
@@ -25,7 +29,8 @@ def draw_counts(rng: np.random.Generator, replicates: int, seeds: int) -> np.nda
 
 
 def replicate_means(values: np.ndarray, counts: np.ndarray, level: float) -> np.ndarray:
-    """Expanded means [replicates, groups] of values [groups, seeds] (NaN: no run) under counts [replicates, seeds].
+    """Expanded means [replicates, groups] of values [groups, seeds] (NaN: no run) under counts
+    [replicates, seeds].
 
     A group none of whose seeds were drawn keeps its mean.
     """

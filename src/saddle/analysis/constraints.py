@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 BY_CONSTRAINT = ("cost", "lambda", "limit")
-"""Columns that exist once per constraint. The first has the plain name, the others `_1`, `_2`, ... behind it."""
+"""Columns that exist once per constraint. The first has the plain name, the others `_1`, `_2`, ...
+behind it.
+"""
 
 ORDINALS = ("first", "second", "third", "fourth")
 

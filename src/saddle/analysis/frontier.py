@@ -6,7 +6,9 @@ Trace = tuple[np.ndarray, np.ndarray]  # cost and return of a frontier's points,
 
 
 def nondominated(cost: np.ndarray, returns: np.ndarray) -> np.ndarray:
-    """Mask of the points that no other point matches in both and beats in one. Equal points are kept together."""
+    """Mask of the points that no other point matches in both and beats in one. Equal points are
+    kept together.
+    """
     order = np.lexsort((-returns, cost))
     c, r = cost[order], returns[order]
     best_before = np.concatenate([[-np.inf], np.maximum.accumulate(r)[:-1]])
@@ -19,7 +21,9 @@ def nondominated(cost: np.ndarray, returns: np.ndarray) -> np.ndarray:
 
 
 def running_maxima(cost: np.ndarray, returns: np.ndarray) -> np.ndarray:
-    """The published construction: mask of points whose return is at least that of every cheaper point."""
+    """The published construction: mask of points whose return is at least that of every cheaper
+    point.
+    """
     order = np.argsort(cost, kind="stable")
     keep = np.empty(len(cost), bool)
     keep[order] = returns[order] >= np.maximum.accumulate(returns[order])
@@ -47,7 +51,8 @@ def traces(costs: np.ndarray, returns: np.ndarray) -> list[Trace]:
 
 
 def return_at(frontier: Trace, at: np.ndarray) -> np.ndarray:
-    """Return of a frontier at the costs `at`: linear between its points, level after the last, NaN before the first.
+    """Return of a frontier at the costs `at`: linear between its points, level after the last, NaN
+    before the first.
 
     A line between two points is what choosing between their two policies at random attains.
     """
@@ -57,11 +62,15 @@ def return_at(frontier: Trace, at: np.ndarray) -> np.ndarray:
 def returns_at(frontiers: list[Trace], at: np.ndarray) -> np.ndarray:
     """`return_at` for replicates, at [places] or [replicates, places]."""
     places = np.broadcast_to(at, (len(frontiers), np.shape(at)[-1]))
-    return np.stack([return_at(frontier, where) for frontier, where in zip(frontiers, places, strict=True)])
+    return np.stack(
+        [return_at(frontier, where) for frontier, where in zip(frontiers, places, strict=True)]
+    )
 
 
 def hypervolume(frontier: Trace, reference: tuple[float, float]) -> float:
-    """Area that a frontier dominates within a reference (cost, return): cheaper than it, and with more return."""
+    """Area that a frontier dominates within a reference (cost, return): cheaper than it, and with
+    more return.
+    """
     c, r = frontier
     inside = (c < reference[0]) & (r > reference[1])
     c, r = c[inside], r[inside]
@@ -70,12 +79,15 @@ def hypervolume(frontier: Trace, reference: tuple[float, float]) -> float:
 
 
 def attainment(costs: np.ndarray, returns: np.ndarray, at: np.ndarray, share: float) -> np.ndarray:
-    """Return that at least `share` of the sets attain within each cost of `at`; NaN where fewer attain anything.
+    """Return that at least `share` of the sets attain within each cost of `at`; NaN where fewer
+    attain anything.
 
     costs and returns are [sets, points], NaN for points that a set lacks.
     """
     affordable = costs[:, None, :] <= at[:, None]
-    best = np.where(affordable & np.isfinite(returns)[:, None, :], returns[:, None, :], -np.inf).max(-1)
+    best = np.where(
+        affordable & np.isfinite(returns)[:, None, :], returns[:, None, :], -np.inf
+    ).max(-1)
     needed = max(int(np.ceil(share * len(costs) - 1e-9)), 1)
     attained = np.sort(best, axis=0)[-needed]
     return np.where(np.isfinite(attained), attained, np.nan)

@@ -24,8 +24,8 @@ SHARES = (0.25, 0.5, 0.75)  # of seeds, for the attainment surfaces
 class Geometry:
     """A sweep's curves as arrays. `shape` is what limits and frontiers are read from.
 
-    It joins by lines the nearest means that fall with lambda, but where they clearly rise. The published way smooths
-    the means by LOWESS instead.
+    It joins by lines the nearest means that fall with lambda, but where they clearly rise. The
+    published way smooths the means by LOWESS instead.
     """
 
     sweep: prof.Sweep
@@ -33,7 +33,9 @@ class Geometry:
     means: prof.Fits  # at the sweep's lambdas
     shape: prof.Fits  # on a grid
     rises: tuple[f.Rise, ...]
-    points: prof.Fits  # candidates of the frontier: `shape`, or smoothed means at the sweep's lambdas
+    points: (
+        prof.Fits
+    )  # candidates of the frontier: `shape`, or smoothed means at the sweep's lambdas
     kept: np.ndarray  # indices of the frontier's points, by rising cost
     traces: list[pareto.Trace]  # the frontier of every replicate
     banded: bool  # some lambda has two seeds or more, so that there are intervals at all
@@ -92,14 +94,17 @@ def _falling(
     """The nearest means that fall with lambda, but over the stretches that clearly rise."""
     seeds = np.isfinite(sweep.costs).sum(1).astype(float)
     clear = {
-        quantity: [stretch for stretch in found if banded and stretch.clear] for quantity, found in stretches.items()
+        quantity: [stretch for stretch in found if banded and stretch.clear]
+        for quantity, found in stretches.items()
     }
     returns = prof.falling(means.returns, seeds, clear["return"])
     costs = prof.falling(means.costs, seeds, clear["cost"])
     return dataclasses.replace(means, returns=returns, costs=costs)
 
 
-def _rises(sweep: prof.Sweep, stretches: dict[Quantity, list[prof.Stretch]], banded: bool) -> tuple[f.Rise, ...]:
+def _rises(
+    sweep: prof.Sweep, stretches: dict[Quantity, list[prof.Stretch]], banded: bool
+) -> tuple[f.Rise, ...]:
     found = []
     for quantity, own in stretches.items():
         for stretch in own:
@@ -137,7 +142,8 @@ def frontier(geo: Geometry) -> f.Frontier:
         grid=tuple(grid.tolist()),
         curve=geo.curve(pareto.return_at(own, grid), pareto.returns_at(geo.traces, grid)),
         attainment=tuple(
-            f.Attainment(share, numbers(pareto.attainment(costs, many_returns, grid, share))) for share in SHARES
+            f.Attainment(share, numbers(pareto.attainment(costs, many_returns, grid, share)))
+            for share in SHARES
         ),
         hypervolume=geo.estimate(pareto.hypervolume(own, reference), volumes),
         reference=reference,
@@ -146,7 +152,9 @@ def frontier(geo: Geometry) -> f.Frontier:
 
 
 def above_frontier(geo: Geometry) -> list[str]:
-    """A note where means over seeds lie above the frontier by more than their noise, and why that may be."""
+    """A note where means over seeds lie above the frontier by more than their noise, and why that
+    may be.
+    """
     if not geo.banded:
         return []
     means = geo.means
@@ -171,14 +179,20 @@ def above_frontier(geo: Geometry) -> list[str]:
         why = "The line is drawn through smoothed means, and smoothing pulls bends and cliffs down."
     else:
         why = (
-            "Where means rise with lambda, those of neighbours are pooled before the line is drawn, since the best of "
+            "Where means rise with lambda, those of neighbours are pooled before the line is "
+            "drawn, since the best of "
             "many noisy means is too good."
         )
-    return [f"Lambda {names}: {means_lie} above the frontier, or before its lowest cost, by more than the noise. {why}"]
+    return [
+        f"Lambda {names}: {means_lie} above the frontier, or before its lowest cost, by more than "
+        f"the noise. {why}"
+    ]
 
 
 def _cost_grid(geo: Geometry) -> np.ndarray:
-    """Costs along the frontier, even by arc length, so that steep stretches are resolved, and where it may bend."""
+    """Costs along the frontier, even by arc length, so that steep stretches are resolved, and where
+    it may bend.
+    """
     kept = geo.points.costs.value[geo.kept]
     if geo.arc is None:
         return np.unique(kept)
@@ -188,7 +202,9 @@ def _cost_grid(geo: Geometry) -> np.ndarray:
 
 
 def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:
-    """Restrictiveness along the frontier, and its regimes. Without scatter over seeds there are no regimes."""
+    """Restrictiveness along the frontier, and its regimes. Without scatter over seeds there are no
+    regimes.
+    """
     arc = geo.arc
     if arc is None:
         return None, ()
@@ -220,14 +236,18 @@ def _regime(geo: Geometry, arc: rest.Arc, segment: rest.Segment) -> f.Regime:
         "unrestrictive": "less than the frontier's average: tightening a limit here is cheap",
         "even": "neither clearly more nor clearly less than the frontier's average",
     }
-    reason = f"between cost {low:.3g} and {high:.3g} a unit of cost buys {buys}, {words[segment.kind]}"
+    reason = (
+        f"between cost {low:.3g} and {high:.3g} a unit of cost buys {buys}, {words[segment.kind]}"
+    )
     slope = estimate(segment.slope, segment.lo, segment.hi)
     return f.Regime(segment.kind, low, high, float(lambdas[0]), float(lambdas[1]), slope, reason)
 
 
 def kind_at(regimes: tuple[f.Regime, ...], cost: float) -> f.Kind | None:
     """The regime in which a cost lies; None outside the frontier."""
-    return next((regime.kind for regime in regimes if regime.cost_from <= cost <= regime.cost_to), None)
+    return next(
+        (regime.kind for regime in regimes if regime.cost_from <= cost <= regime.cost_to), None
+    )
 
 
 class Advice(NamedTuple):
@@ -238,7 +258,9 @@ class Advice(NamedTuple):
 
 
 def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str, unit: float) -> Advice:
-    """One plain limit from the middle of each regime, which costs counted in a `unit` (0: none) can resolve."""
+    """One plain limit from the middle of each regime, which costs counted in a `unit` (0: none) can
+    resolve.
+    """
     arc = geo.arc
     if arc is None:
         return Advice((), [])
@@ -252,17 +274,20 @@ def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str, unit: flo
             limit = rest.round_limit(middle, max(regime.cost_from, least), regime.cost_to, unit)
         if limit is None:
             notes.append(
-                f"No limit is recommended between the costs {regime.cost_from:.3g} and {regime.cost_to:.3g}, a "
+                f"No limit is recommended between the costs {regime.cost_from:.3g} and "
+                f"{regime.cost_to:.3g}, a "
                 f"{regime.kind} stretch: costs there cannot be told apart by less than {least:.3g}."
             )
             continue
-        relation = _relation(regime, recommended_limits().get(task, ()))
+        relation = _relation(regime, recommended_limits(task))
         found.append(f.Recommendation(limit, regime.kind, regime.reason, relation))
     return Advice(tuple(found), notes)
 
 
 def _costs_within(sweep: prof.Sweep, regime: f.Regime) -> np.ndarray:
-    """Costs [lambdas, seeds] at the lambdas of a regime; if none was run there, at the two around it."""
+    """Costs [lambdas, seeds] at the lambdas of a regime; if none was run there, at the two around
+    it.
+    """
     inside = (sweep.lambdas >= regime.lambda_to) & (sweep.lambdas <= regime.lambda_from)
     if inside.any():
         return sweep.costs[inside]
@@ -280,10 +305,12 @@ def _relation(regime: f.Regime, published: tuple[float, ...]) -> str:
     return f"the published recommendations, {_join(published)}, lie elsewhere"
 
 
-def published_limits(geo: Geometry | None, regimes: tuple[f.Regime, ...], task: str) -> tuple[f.PublishedLimit, ...]:
+def published_limits(
+    geo: Geometry | None, regimes: tuple[f.Regime, ...], task: str
+) -> tuple[f.PublishedLimit, ...]:
     """Where the published recommended limits lie on this frontier."""
     found = []
-    for limit in recommended_limits().get(task, ()):
+    for limit in recommended_limits(task):
         kind = kind_at(regimes, limit)
         if geo is None:
             reason = "there is no frontier to place it on"
@@ -292,9 +319,15 @@ def published_limits(geo: Geometry | None, regimes: tuple[f.Regime, ...], task: 
             if limit < cost.min():
                 reason = f"below the frontier, whose lowest cost is {cost.min():.3g}"
             elif limit > cost.max():
-                reason = f"above the frontier, whose highest cost is {cost.max():.3g}: it does not bind"
+                reason = (
+                    f"above the frontier, whose highest cost is {cost.max():.3g}: it does not bind"
+                )
             else:
-                reason = f"in the frontier's {kind} stretch" if kind else "on the frontier; its regime cannot be told"
+                reason = (
+                    f"in the frontier's {kind} stretch"
+                    if kind
+                    else "on the frontier; its regime cannot be told"
+                )
         found.append(f.PublishedLimit(limit, kind, reason))
     return tuple(found)
 

@@ -1,4 +1,6 @@
-"""What a sweep says at one cost limit: lambda*, expected return, violations, and the margin to train with."""
+"""What a sweep says at one cost limit: lambda*, expected return, violations, and the margin to
+train with.
+"""
 
 import numpy as np
 
@@ -11,7 +13,9 @@ from saddle.analysis.summary import estimate, number
 NO_ESTIMATE = f.Estimate(None)
 
 
-def at_limit(geo: Geometry, scatter: Spread, regimes: tuple[f.Regime, ...], limit: float) -> f.LimitFinding:
+def at_limit(
+    geo: Geometry, scatter: Spread, regimes: tuple[f.Regime, ...], limit: float
+) -> f.LimitFinding:
     """Everything about one limit from the profile."""
     shape, options = geo.shape, geo.options
     costs = np.vstack([shape.costs.value, shape.costs.replicates])
@@ -31,7 +35,9 @@ def at_limit(geo: Geometry, scatter: Spread, regimes: tuple[f.Regime, ...], limi
         status=status,
         reason=reason,
         lambda_=estimate(*lam),
-        crossings=tuple(prof.from_axis(prof.crossings(shape.axis, shape.costs.value, limit), options).tolist()),
+        crossings=tuple(
+            prof.from_axis(prof.crossings(shape.axis, shape.costs.value, limit), options).tolist()
+        ),
         reached_share=float(np.isfinite(places[1:]).mean()) if geo.banded else None,
         return_=expected,
         regime=kind_at(regimes, limit),
@@ -45,7 +51,8 @@ def _status(geo: Geometry, place: float, limit: float) -> tuple[f.Status, str]:
     if np.isneginf(place):
         low, cost = shape.lambdas[0], shape.costs.value[0]
         return "always below", (
-            f"does not bind: at the smallest lambda of the sweep, {low:.3g}, the mean cost is {cost:.3g}, "
+            f"does not bind: at the smallest lambda of the sweep, {low:.3g}, the mean cost is "
+            f"{cost:.3g}, "
             f"within {limit:g} already; lambda* is at most {low:.3g}"
         )
     if np.isposinf(place):
@@ -58,10 +65,15 @@ def _lowest(geo: Geometry, limit: float) -> str:
     """How low costs get. A dip below the limit that may be chance is no way to keep it."""
     index = int(geo.means.costs.value.argmin())
     cost = geo.means.costs.value[index]
-    dip = f"the lowest mean cost of the sweep is {cost:.3g}, at lambda {geo.means.lambdas[index]:.3g}"
+    dip = (
+        f"the lowest mean cost of the sweep is {cost:.3g}, at lambda {geo.means.lambdas[index]:.3g}"
+    )
     if cost > limit:
         return dip
-    return f"{dip}, but costs rise again; the nearest profile that does not ends at {geo.shape.costs.value[-1]:.3g}"
+    return (
+        f"{dip}, but costs rise again; the nearest profile that does not ends at "
+        f"{geo.shape.costs.value[-1]:.3g}"
+    )
 
 
 def _margin(geo: Geometry, shares: np.ndarray, limit: float) -> f.Margin:
@@ -82,7 +94,10 @@ def _margin(geo: Geometry, shares: np.ndarray, limit: float) -> f.Margin:
 
 def difference(limit: float, training: f.Estimate) -> f.Estimate:
     """limit - training limit; its ends swap."""
-    ends = (number(limit - end) if end is not None else None for end in (training.value, training.hi, training.lo))
+    ends = (
+        number(limit - end) if end is not None else None
+        for end in (training.value, training.hi, training.lo)
+    )
     return f.Estimate(*ends)
 
 

@@ -1,7 +1,9 @@
-"""How much stricter to train so that a wanted share of seeds, not only their mean, satisfies a cost limit.
+"""How much stricter to train so that a wanted share of seeds, not only their mean, satisfies a cost
+limit.
 
-For a fixed lambda: a seed's cost at lambda is m(lambda) + s(lambda) z, with the smoothed mean and SD of the sweep, and
-z drawn from the standardised residuals of the lambdas nearby. For an adaptive rule: from the spread of its own seeds.
+For a fixed lambda: a seed's cost at lambda is m(lambda) + s(lambda) z, with the smoothed mean and
+SD of the sweep, and z drawn from the standardised residuals of the lambdas nearby. For an adaptive
+rule: from the spread of its own seeds.
 """
 
 from typing import NamedTuple
@@ -13,7 +15,15 @@ from scipy.special import nctdtrit, ndtri
 from saddle.analysis.bootstrap import expansion, interval
 from saddle.analysis.findings import Estimate
 from saddle.analysis.options import Options
-from saddle.analysis.profile import Fits, Sweep, first_crossings, from_axis, seed_counts, to_axis, value_at
+from saddle.analysis.profile import (
+    Fits,
+    Sweep,
+    first_crossings,
+    from_axis,
+    seed_counts,
+    to_axis,
+    value_at,
+)
 from saddle.analysis.smooth import neighbour_share, smooth, tricube_weights
 from saddle.analysis.summary import estimate
 from saddle.words import counted
@@ -25,7 +35,9 @@ class Spread(NamedTuple):
     sd: np.ndarray  # [grid]
     sds: np.ndarray  # [replicates, grid]
     z: np.ndarray  # [lambdas, seeds]: standardised residuals, NaN where there is no run
-    near: np.ndarray  # [grid, lambdas]: weights of the lambdas whose residuals count at a grid point
+    near: (
+        np.ndarray
+    )  # [grid, lambdas]: weights of the lambdas whose residuals count at a grid point
     counts: np.ndarray  # [replicates, seeds]
 
 
@@ -40,13 +52,21 @@ def spread(sweep: Sweep, fits: Fits, options: Options) -> Spread:
     counts = seed_counts(sweep, options)
     x = to_axis(sweep.lambdas, options)
     sds = sd + expansion(n, options.level) * (_replicate_sds(off, present, sd, counts) - sd)
-    curves = np.maximum(smooth(x, np.vstack([sd, sds]), fits.axis, options.frac, options.iterations), 0.0)
+    curves = np.maximum(
+        smooth(x, np.vstack([sd, sds]), fits.axis, options.frac, options.iterations), 0.0
+    )
     near = tricube_weights(x, fits.axis, neighbour_share(options.frac, len(x)))
-    return Spread(curves[0], curves[1:], np.where(present, off * scale[:, None], np.nan), near, counts)
+    return Spread(
+        curves[0], curves[1:], np.where(present, off * scale[:, None], np.nan), near, counts
+    )
 
 
-def _replicate_sds(off: np.ndarray, present: np.ndarray, sd: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """SD [replicates, lambdas] of the drawn seeds, in the original's n - 1 units; `sd` where none was drawn."""
+def _replicate_sds(
+    off: np.ndarray, present: np.ndarray, sd: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """SD [replicates, lambdas] of the drawn seeds, in the original's n - 1 units; `sd` where none
+    was drawn.
+    """
     drawn = counts @ present.T
     mean = counts @ off.T / np.maximum(drawn, 1)
     variance = np.maximum(counts @ (off**2).T / np.maximum(drawn, 1) - mean**2, 0.0)
@@ -54,11 +74,17 @@ def _replicate_sds(off: np.ndarray, present: np.ndarray, sd: np.ndarray, counts:
     return np.where(drawn > 0, np.sqrt(variance * n / np.maximum(n - 1, 1)), sd)
 
 
-def violation_shares(scatter: Spread, costs: np.ndarray, many_costs: np.ndarray, limit: float) -> np.ndarray:
-    """Expected share of seeds above the limit along lambda [1 + replicates, grid], the estimate first. Never rises."""
+def violation_shares(
+    scatter: Spread, costs: np.ndarray, many_costs: np.ndarray, limit: float
+) -> np.ndarray:
+    """Expected share of seeds above the limit along lambda [1 + replicates, grid], the estimate
+    first. Never rises.
+    """
     mean, sd = np.vstack([costs, many_costs]), np.vstack([scatter.sd, scatter.sds])
     draws = np.vstack([np.ones(scatter.counts.shape[1]), scatter.counts])
-    threshold = np.where(sd > 0, (limit - mean) / np.where(sd > 0, sd, 1.0), np.where(mean > limit, -np.inf, np.inf))
+    threshold = np.where(
+        sd > 0, (limit - mean) / np.where(sd > 0, sd, 1.0), np.where(mean > limit, -np.inf, np.inf)
+    )
     shares = np.empty_like(mean)
     for g in range(mean.shape[1]):
         lam, seed = np.nonzero(np.isfinite(scatter.z) & (scatter.near[g] > 0)[:, None])
@@ -69,7 +95,9 @@ def violation_shares(scatter: Spread, costs: np.ndarray, many_costs: np.ndarray,
 
 
 class Fixed(NamedTuple):
-    """Training limit and lambda for a fixed multiplier. A training limit of None cannot be had within the sweep."""
+    """Training limit and lambda for a fixed multiplier. A training limit of None cannot be had
+    within the sweep.
+    """
 
     training_limit: Estimate
     lambda_: Estimate
@@ -77,7 +105,9 @@ class Fixed(NamedTuple):
 
 
 def fixed_margin(fits: Fits, shares: np.ndarray, limit: float, options: Options) -> Fixed:
-    """The mildest lambda at which the wanted share of seeds satisfies the limit, and the mean cost there."""
+    """The mildest lambda at which the wanted share of seeds satisfies the limit, and the mean cost
+    there.
+    """
     places = first_crossings(fits.axis, shares, 1 - options.satisfied_share)
     costs = np.vstack([fits.costs.value, fits.costs.replicates])
     means = np.minimum(value_at(fits.axis, costs, places), limit)
@@ -89,8 +119,13 @@ def fixed_margin(fits: Fits, shares: np.ndarray, limit: float, options: Options)
         reason = f"even at the largest lambda of the sweep fewer than {wanted} satisfy the limit"
         return Fixed(Estimate(None), Estimate(None), reason)
     if np.isneginf(places[0]):
-        reason = f"at the smallest lambda of the sweep {wanted} satisfy the limit already; no margin is needed"
-        return Fixed(estimate(limit, float(lo), float(hi)), Estimate(float(fits.lambdas[0])), reason)
+        reason = (
+            f"at the smallest lambda of the sweep {wanted} satisfy the limit already; no margin is "
+            f"needed"
+        )
+        return Fixed(
+            estimate(limit, float(lo), float(hi)), Estimate(float(fits.lambdas[0])), reason
+        )
     lam = from_axis(np.array([places[0], lam_lo, lam_hi]), options)
     lam = np.where(np.isinf([places[0], lam_lo, lam_hi]), np.nan, lam)
     reason = f"where the mean cost is {max(means[0], 0):.3g}, {wanted} stay within {limit:g}"
@@ -100,12 +135,15 @@ def fixed_margin(fits: Fits, shares: np.ndarray, limit: float, options: Options)
 def rule_margin(costs: np.ndarray, limit: float, options: Options) -> tuple[Estimate, str]:
     """Training limit for a rule from the final costs [seeds] of its runs at the limit itself.
 
-    If costs are normal and their distance to the limit keeps its distribution at a nearby limit, the wanted share's
-    quantile of cost - limit is the margin; its interval is that of a normal quantile (noncentral t).
+    If costs are normal and their distance to the limit keeps its distribution at a nearby limit,
+    the wanted share's quantile of cost - limit is the margin; its interval is that of a normal
+    quantile (noncentral t).
     """
     n = len(costs)
     if n < 3:
-        return Estimate(None), f"{counted(n, 'seed does', 'seeds do')} not show how seeds scatter; it takes at least 3"
+        return Estimate(
+            None
+        ), f"{counted(n, 'seed does', 'seeds do')} not show how seeds scatter; it takes at least 3"
     excess, sd = costs - limit, costs.std(ddof=1)
     z = ndtri(options.satisfied_share)
     tails = np.array([(1 - options.level) / 2, (1 + options.level) / 2])
@@ -115,5 +153,8 @@ def rule_margin(costs: np.ndarray, limit: float, options: Options) -> tuple[Esti
         far = f"the runs end so far above the limit, by {excess.mean():.3g} on average,"
         why = far if excess.mean() > limit else "the seeds scatter so widely"
         return Estimate(None), f"{why} that no limit of 0 or more reaches the share"
-    reason = f"{options.satisfied_share:.0%} of seeds end within {limit - value:+.3g} of the limit they train at"
+    reason = (
+        f"{options.satisfied_share:.0%} of seeds end within {limit - value:+.3g} of the limit they "
+        f"train at"
+    )
     return estimate(min(value, limit), max(min(lo, limit), 0.0), min(hi, limit)), reason

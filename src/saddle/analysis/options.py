@@ -12,19 +12,25 @@ class Options:
     """Settings of an analysis, checked on construction."""
 
     limits: tuple[float, ...] = ()
-    """Cost limits to look at; none: those of the runs, and the published ones for the tasks that have some."""
+    """Cost limits to look at; none: those of the runs, and the published ones for the tasks that
+    have some.
+    """
     final_share: float = 0.05
     """Share of training, from its end, over which a run's return and cost are averaged."""
     scale: Literal["log", "linear"] = "log"
     """Lines, and smoothing, over log lambda, or over lambda as the published scripts do."""
     frac: float = 0.3
-    """Share of the lambdas that LOWESS looks at for one point (at least five of them): for rises and scatter."""
+    """Share of the lambdas that LOWESS looks at for one point (at least five of them): for rises
+    and scatter.
+    """
     iterations: int = 0
     """Robust reweightings of LOWESS."""
     correct: bool = True
     """Add the smoothed residuals, which takes back most of the bias of LOWESS at bends."""
     construction: Literal["dominance", "published"] = "dominance"
-    """Frontier: undominated ones of the means that fall with lambda, or running maxima over smoothed means."""
+    """Frontier: undominated ones of the means that fall with lambda, or running maxima over
+    smoothed means.
+    """
     level: float = 0.95
     """Of every interval and band."""
     replicates: int = 1000
@@ -44,16 +50,26 @@ class Options:
         object.__setattr__(self, "limits", tuple(float(limit) for limit in self.limits))
         for name in ("final_share", "frac"):
             if not 0 < getattr(self, name) <= 1:
-                raise SaddleError(f"{name} is {getattr(self, name)}; it must be above 0 and at most 1")
+                raise SaddleError(
+                    f"{name} is {getattr(self, name)}; it must be above 0 and at most 1"
+                )
         for name in ("level", "satisfied_share"):
             if not 0 < getattr(self, name) < 1:
                 raise SaddleError(f"{name} is {getattr(self, name)}; it must lie between 0 and 1")
-        for name, least in (("iterations", 0), ("replicates", 100), ("grid", 11), ("constraint", 0), ("seed", 0)):
+        for name, least in (
+            ("iterations", 0),
+            ("replicates", 100),
+            ("grid", 11),
+            ("constraint", 0),
+            ("seed", 0),
+        ):
             if getattr(self, name) < least:
                 raise SaddleError(f"{name} is {getattr(self, name)}; it must be {least} or more")
         for limit in self.limits:
             if not 0 <= limit < float("inf"):
-                raise SaddleError(f"the limit {limit} is not a cost; limits are finite and 0 or more")
+                raise SaddleError(
+                    f"the limit {limit} is not a cost; limits are finite and 0 or more"
+                )
 
     @classmethod
     def of_command(
@@ -66,5 +82,15 @@ class Options:
 
     @classmethod
     def published(cls, **changes: Any) -> "Options":
-        """The published way: LOWESS with frac 0.5 over linear lambda, uncorrected, and running maxima."""
-        return cls(**{"scale": "linear", "frac": 0.5, "correct": False, "construction": "published", **changes})
+        """The published way: LOWESS with frac 0.5 over linear lambda, uncorrected, and running
+        maxima.
+        """
+        return cls(
+            **{
+                "scale": "linear",
+                "frac": 0.5,
+                "correct": False,
+                "construction": "published",
+                **changes,
+            }
+        )

@@ -1,4 +1,6 @@
-"""Return and cost against lambda: means over seeds, with bootstrap replicates, and where they rise or cross a limit."""
+"""Return and cost against lambda: means over seeds, with bootstrap replicates, and where they rise
+or cross a limit.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -49,7 +51,9 @@ def from_axis(axis: np.ndarray, options: Options) -> np.ndarray:
 
 
 def seed_counts(sweep: Sweep, options: Options) -> np.ndarray:
-    """The bootstrap's draws of seeds [replicates, seeds], the same for every quantity of a sweep."""
+    """The bootstrap's draws of seeds [replicates, seeds], the same for every quantity of a
+    sweep.
+    """
     return draw_counts(np.random.default_rng(options.seed), options.replicates, len(sweep.seeds))
 
 
@@ -60,14 +64,18 @@ def group_means(sweep: Sweep, options: Options) -> Fits:
     def mean(values: np.ndarray) -> Fit:
         return Fit(np.nanmean(values, axis=1), replicate_means(values, counts, options.level))
 
-    return Fits(sweep.lambdas, to_axis(sweep.lambdas, options), mean(sweep.returns), mean(sweep.costs))
+    return Fits(
+        sweep.lambdas, to_axis(sweep.lambdas, options), mean(sweep.returns), mean(sweep.costs)
+    )
 
 
 def smoothed(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> Fits:
     """LOWESS of the means, and of every replicate's, at rising places of the axis."""
 
     def curve(fit: Fit) -> Fit:
-        rows = smooth(means.axis, _rows(fit), axis, options.frac, options.iterations, options.correct)
+        rows = smooth(
+            means.axis, _rows(fit), axis, options.frac, options.iterations, options.correct
+        )
         return Fit(rows[0], rows[1:])
 
     costs = _floored(curve(means.costs), sweep)
@@ -104,7 +112,9 @@ def _rows(fit: Fit) -> np.ndarray:
 
 
 def _floored(costs: Fit, sweep: Sweep) -> Fit:
-    """No mean of costs that are never negative is below 0, though a line or a replicate may dip below."""
+    """No mean of costs that are never negative is below 0, though a line or a replicate may dip
+    below.
+    """
     if np.nanmin(sweep.costs) < 0:
         return costs
     return Fit(np.maximum(costs.value, 0.0), np.maximum(costs.replicates, 0.0))
@@ -116,7 +126,9 @@ def _lambdas(sweep: Sweep, axis: np.ndarray, options: Options) -> np.ndarray:
 
 
 class Stretch(NamedTuple):
-    """Two lambdas of the sweep, by index, between which a quantity rises; by how much, and the rise's interval."""
+    """Two lambdas of the sweep, by index, between which a quantity rises; by how much, and the
+    rise's interval.
+    """
 
     start: int
     end: int
@@ -126,10 +138,14 @@ class Stretch(NamedTuple):
     clear: bool  # the intervals of the means' rise and of the smoothed rise both lie above 0
 
 
-def rising_stretches(smooth_curve: Fit, means: Fit, level: float, tolerance: float = 0.01) -> list[Stretch]:
-    """Where a quantity goes up with lambda by more than a share of its range. Both arguments are at the lambdas run.
+def rising_stretches(
+    smooth_curve: Fit, means: Fit, level: float, tolerance: float = 0.01
+) -> list[Stretch]:
+    """Where a quantity goes up with lambda by more than a share of its range. Both arguments are at
+    the lambdas run.
 
-    The smoothed curve says where, so that not every wobble of the means is listed; the means say by how much.
+    The smoothed curve says where, so that not every wobble of the means is listed; the means say by
+    how much.
     """
     up = np.concatenate([[False], np.diff(smooth_curve.value) > 0, [False]])
     starts, ends = np.flatnonzero(up[1:] & ~up[:-1]), np.flatnonzero(~up[1:] & up[:-1])
@@ -139,18 +155,21 @@ def rising_stretches(smooth_curve: Fit, means: Fit, level: float, tolerance: flo
         rise = float(means.value[b] - means.value[a])
         if smooth_curve.value[b] - smooth_curve.value[a] > least and rise > least:
             lo, hi = interval(means.replicates[:, b] - means.replicates[:, a], level)
-            lo_smooth, _ = interval(smooth_curve.replicates[:, b] - smooth_curve.replicates[:, a], level)
+            lo_smooth, _ = interval(
+                smooth_curve.replicates[:, b] - smooth_curve.replicates[:, a], level
+            )
             clear = bool(lo > 0 and lo_smooth > 0)
             found.append(Stretch(int(a), int(b), rise, float(lo), float(hi), clear))
     return found
 
 
 def falling(means: Fit, seeds: np.ndarray, rises: list[Stretch]) -> Fit:
-    """The nearest means that do not rise with lambda, but over the stretches `rises` (isotonic regression).
+    """The nearest means that do not rise with lambda, but over the stretches `rises` (isotonic
+    regression).
 
-    Of the estimate and of each replicate; a lambda weighs as many as it has `seeds` [lambdas]. Return and cost fall
-    with lambda unless the data show otherwise. Without this a frontier takes the best of many noisy points, and is
-    too high where it is flat.
+    Of the estimate and of each replicate; a lambda weighs as many as it has `seeds` [lambdas].
+    Return and cost fall with lambda unless the data show otherwise. Without this a frontier takes
+    the best of many noisy points, and is too high where it is flat.
     """
     rows = _rows(means)
     fallen = np.empty_like(rows)
@@ -169,11 +188,15 @@ def _monotone(rows: np.ndarray, weights: np.ndarray, increasing: bool) -> np.nda
     """Isotonic regression of each row [rows, lambdas]."""
     if rows.shape[1] == 0:
         return rows
-    return np.stack([isotonic_regression(row, weights=weights, increasing=increasing).x for row in rows])
+    return np.stack(
+        [isotonic_regression(row, weights=weights, increasing=increasing).x for row in rows]
+    )
 
 
 def crossings(axis: np.ndarray, cost: np.ndarray, limit: float) -> np.ndarray:
-    """Every place on the axis at which a cost [grid] falls from above the limit to the limit or below."""
+    """Every place on the axis at which a cost [grid] falls from above the limit to the limit or
+    below.
+    """
     above = cost > limit
     index = np.flatnonzero(above[:-1] & ~above[1:])
     weight = (cost[index] - limit) / (cost[index] - cost[index + 1])
@@ -181,7 +204,9 @@ def crossings(axis: np.ndarray, cost: np.ndarray, limit: float) -> np.ndarray:
 
 
 def first_crossings(axis: np.ndarray, costs: np.ndarray, limit: float) -> np.ndarray:
-    """The first crossing of each row [rows, grid]; -inf: at or below from the start on, +inf: never."""
+    """The first crossing of each row [rows, grid]; -inf: at or below from the start on, +inf:
+    never.
+    """
     above = costs > limit
     falls = above[:, :-1] & ~above[:, 1:]
     index = falls.argmax(1)
@@ -193,7 +218,9 @@ def first_crossings(axis: np.ndarray, costs: np.ndarray, limit: float) -> np.nda
 
 
 def value_at(axis: np.ndarray, curves: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Each row of curves [rows, grid] at its own place [rows], linear between grid points; the ends reach outwards."""
+    """Each row of curves [rows, grid] at its own place [rows], linear between grid points; the ends
+    reach outwards.
+    """
     inside = np.clip(places, axis[0], axis[-1])
     index = np.clip(np.searchsorted(axis, inside, side="right") - 1, 0, len(axis) - 2)
     weight = (inside - axis[index]) / (axis[index + 1] - axis[index])

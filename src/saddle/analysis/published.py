@@ -6,6 +6,7 @@ from importlib import resources
 
 import polars as pl
 
+from saddle.tasks.builtin import SPECS
 from saddle.words import scientific
 
 SEEDS = 10  # behind every cell of the published table
@@ -18,16 +19,18 @@ def table() -> pl.DataFrame:
     return _read("table1.csv").rename({"cost_limit": "limit", "method": "rule"})
 
 
-@functools.cache
-def recommended_limits() -> dict[str, tuple[float, ...]]:
-    """The cost limits that the published study recommends, per task."""
-    rows = _read("recommended_limits.csv").iter_rows()
-    return {task: tuple(float(limit) for limit in str(limits).split(";")) for task, limits in rows}
+def recommended_limits(task: str) -> tuple[float, ...]:
+    """The cost limits that the published study recommends for this task; none where it does not
+    have it.
+    """
+    return SPECS[task].recommended_limits if task in SPECS else ()
 
 
 def comparison_limits(task: str) -> tuple[float, ...]:
-    """The cost limits at which the published study compares rules on this task; none where it does not have it."""
-    return tuple(table().filter(pl.col("task") == task)["limit"].unique().sort())
+    """The cost limits at which the published study compares rules on this task; none where it does
+    not have it.
+    """
+    return SPECS[task].limits if task in SPECS else ()
 
 
 def steps_beside_published(steps: Sequence[int]) -> str:

@@ -1,4 +1,6 @@
-"""What differences of cost mean anything: the unit in which a task counts costs, and the noise of mean costs."""
+"""What differences of cost mean anything: the unit in which a task counts costs, and the noise of
+mean costs.
+"""
 
 import numpy as np
 import polars as pl
@@ -11,20 +13,31 @@ LEAST_DOUBT = 0.1  # a sum whose rounding is larger than this says nothing about
 
 
 def whole_costs(metrics: pl.LazyFrame, cost: str) -> pl.DataFrame:
-    """Per run: whether all its episodes' costs may be whole numbers; null where no cost says so or otherwise.
+    """Per run: whether all its episodes' costs may be whole numbers; null where no cost says so or
+    otherwise.
 
-    A row of metrics holds a mean over episodes. Times their number it is whole if every episode's cost is. Where the
-    number is not known (imported runs) any up to a hundred will do: a cost that is not counted fails that soon.
+    A row of metrics holds a mean over episodes. Times their number it is whole if every episode's
+    cost is. Where the number is not known (imported runs) any up to a hundred will do: a cost that
+    is not counted fails that soon.
     """
     if "episodes" not in metrics.collect_schema().names():
         metrics = metrics.with_columns(pl.lit(None, pl.Int32).alias("episodes"))
     mean = pl.col(cost).cast(pl.Float64)
     rows = metrics.filter(mean.is_finite(), mean != 0).select("run", mean.alias("mean"), "episodes")
-    known = rows.filter(pl.col("episodes") > 0).select("run", _is_whole(pl.col("mean") * pl.col("episodes")))
-    unknown = rows.filter(pl.col("episodes").is_null(), pl.col("mean").abs() < MOST_GUESSED).collect()
+    known = rows.filter(pl.col("episodes") > 0).select(
+        "run", _is_whole(pl.col("mean") * pl.col("episodes"))
+    )
+    unknown = rows.filter(
+        pl.col("episodes").is_null(), pl.col("mean").abs() < MOST_GUESSED
+    ).collect()
     whole = pl.Series("whole", _whole_for_some_number(unknown["mean"].to_numpy()), pl.Boolean)
     guessed = unknown.select("run", whole)
-    return pl.concat([known.collect(), guessed]).drop_nulls().group_by("run").agg(pl.col("whole").all())
+    return (
+        pl.concat([known.collect(), guessed])
+        .drop_nulls()
+        .group_by("run")
+        .agg(pl.col("whole").all())
+    )
 
 
 def _is_whole(total: pl.Expr) -> pl.Expr:
@@ -42,13 +55,17 @@ def _whole_for_some_number(means: np.ndarray) -> np.ndarray:
 
 
 def unit_of(finals: pl.DataFrame) -> float:
-    """The unit of a task's costs: 1 if they are counted, as far as its runs show; 0 if any number may be a cost."""
+    """The unit of a task's costs: 1 if they are counted, as far as its runs show; 0 if any number
+    may be a cost.
+    """
     shown = finals["whole"].drop_nulls()
     return COUNTED if len(shown) and shown.all() else 0.0
 
 
 def standard_error(costs: np.ndarray) -> float:
-    """Of the mean cost at a lambda, pooled over the lambdas of costs [lambdas, seeds]; NaN: no run. 0: not known."""
+    """Of the mean cost at a lambda, pooled over the lambdas of costs [lambdas, seeds]; NaN: no run.
+    0: not known.
+    """
     seeds = np.isfinite(costs).sum(1)
     several = costs[seeds > 1]
     if not len(several):

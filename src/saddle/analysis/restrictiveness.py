@@ -1,8 +1,9 @@
 """How restrictive a cost limit is: the slope dR/dC along a frontier, and its regimes.
 
-Slopes are taken in normalised coordinates, in which the frontier runs from (0, 0) to (1, 1): 1 is its average slope,
-and tasks compare. Places along it are shares of its arc length there, so that a steep stretch over few costs counts
-as much as a flat one over many. Slopes are handled as angles, which stay finite where the frontier is upright.
+Slopes are taken in normalised coordinates, in which the frontier runs from (0, 0) to (1, 1): 1 is
+its average slope, and tasks compare. Places along it are shares of its arc length there, so that a
+steep stretch over few costs counts as much as a flat one over many. Slopes are handled as angles,
+which stay finite where the frontier is upright.
 """
 
 import itertools
@@ -37,7 +38,10 @@ class Arc:
 
     def chord(self, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Angles of the chords between places: [chords], and [replicates, chords]."""
-        rise, run = _between(self.place, self.returns, start, end), _between(self.place, self.cost, start, end)
+        rise, run = (
+            _between(self.place, self.returns, start, end),
+            _between(self.place, self.cost, start, end),
+        )
         rises = _between(self.place, self.many_returns, start, end)
         runs = _between(self.place, self.costs, start, end)
         return self._angle(rise, run), self._angle(rises, runs)
@@ -51,9 +55,15 @@ class Arc:
 
 
 def arc(
-    axis: np.ndarray, cost: np.ndarray, returns: np.ndarray, costs: np.ndarray, many_returns: np.ndarray
+    axis: np.ndarray,
+    cost: np.ndarray,
+    returns: np.ndarray,
+    costs: np.ndarray,
+    many_returns: np.ndarray,
 ) -> Arc | None:
-    """Frontier points in order of rising cost, by arc length. None where they span no cost or no return."""
+    """Frontier points in order of rising cost, by arc length. None where they span no cost or no
+    return.
+    """
     cost_span, return_span = float(np.ptp(cost)), float(np.ptp(returns))
     if len(cost) < 3 or cost_span <= 0 or return_span <= 0:
         return None
@@ -97,7 +107,9 @@ class Segment(NamedTuple):
 
 
 def segments(frontier: Arc, along: Slopes, level: float) -> list[Segment]:
-    """The regimes: stretches of about constant slope, told apart from the average slope by their intervals."""
+    """The regimes: stretches of about constant slope, told apart from the average slope by their
+    intervals.
+    """
     edges = _partition(along.angle, max(along.spread, RESOLUTION**2))
     inner = np.array(edges[1:-1], int)
     places = [0.0, *((along.place[inner - 1] + along.place[inner]) / 2).tolist(), 1.0]
@@ -110,7 +122,9 @@ def segments(frontier: Arc, along: Slopes, level: float) -> list[Segment]:
     return found
 
 
-def _segment(frontier: Arc, start: float, end: float, level: float, kind: Kind | None = None) -> Segment:
+def _segment(
+    frontier: Arc, start: float, end: float, level: float, kind: Kind | None = None
+) -> Segment:
     angle, angles = frontier.chord(np.array([start]), np.array([end]))
     lo, hi = interval(angles, level)
     slope, low, high = (float(to_slope(a)[0]) for a in (angle, lo, hi))
@@ -122,7 +136,9 @@ def _segment(frontier: Arc, start: float, end: float, level: float, kind: Kind |
 
 
 def _partition(angle: np.ndarray, variance: float) -> list[int]:
-    """Edges [0, ..., places] of the piecewise constant fit that balances its squared error against its pieces."""
+    """Edges [0, ..., places] of the piecewise constant fit that balances its squared error against
+    its pieces.
+    """
     n = len(angle)
     least = max(int(np.ceil(LEAST_ARC * n)), 2)
     total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (angle, angle**2))
@@ -130,13 +146,18 @@ def _partition(angle: np.ndarray, variance: float) -> list[int]:
     def error(a: int, b: int) -> float:
         return square[b] - square[a] - (total[b] - total[a]) ** 2 / (b - a)
 
-    best: dict[int, tuple[float, list[int]]] = {b: (error(0, b), [0, b]) for b in range(least, n + 1)}
+    best: dict[int, tuple[float, list[int]]] = {
+        b: (error(0, b), [0, b]) for b in range(least, n + 1)
+    }
     choice = best[n]
     penalty = 3 * np.log(n) * variance
     lowest = choice[0] + penalty
     for pieces in range(2, MOST_REGIMES + 1):
         best = {
-            b: min((best[a][0] + error(a, b), [*best[a][1], b]) for a in range((pieces - 1) * least, b - least + 1))
+            b: min(
+                (best[a][0] + error(a, b), [*best[a][1], b])
+                for a in range((pieces - 1) * least, b - least + 1)
+            )
             for b in range(pieces * least, n + 1)
         }
         if best and best[n][0] + pieces * penalty < lowest:
@@ -164,14 +185,18 @@ def round_limit(target: float, low: float, high: float, unit: float = 0.0) -> fl
 
 
 def _nearest_multiple(target: float, low: float, high: float, unit: float) -> float | None:
-    """The positive multiple of a unit that is nearest to the target and between the ends, if there is one."""
+    """The positive multiple of a unit that is nearest to the target and between the ends, if there
+    is one.
+    """
     first, last = max(np.ceil(low / unit), 1.0), np.floor(high / unit)
     if first > last:
         return None
     return float(np.clip(np.rint(target / unit), first, last) * unit)
 
 
-def _between(place: np.ndarray, values: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+def _between(
+    place: np.ndarray, values: np.ndarray, start: np.ndarray, end: np.ndarray
+) -> np.ndarray:
     """values(end) - values(start) for values [..., points] given at rising places [points]."""
     return _at(place, values, end) - _at(place, values, start)
 

@@ -1,40 +1,44 @@
-"""Rules that were run with several settings (other gains, other step sizes) get a name for each."""
+"""Rules and learners that were run with several settings get a name for each."""
 
-import json
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from saddle.study.params import learner_fields, rule_fields
+from saddle.words import setting
+
+Settings = Mapping[str, object]
+
 
 def name_settings(runs: pl.DataFrame) -> pl.DataFrame:
-    """Append to `rule` those settings in which runs of the same rule differ: 'pid' becomes 'pid kp=0.001 ki=0.01'.
+    """Append to `algorithm` and `rule` those settings in which runs differ: 'pid' becomes 'pid
+    kp=0.001 ki=0.01'.
 
-    The settings are those that `params` holds under "rule". A fixed rule keeps its name: lambda is its setting.
+    The settings are those that `params` holds. A fixed rule keeps its name: lambda is its setting.
     """
     if "params" not in runs.columns:
         return runs
-    settings = [_settings(params, rule) for params, rule in runs.select("params", "rule").iter_rows()]
+    params = runs["params"].to_list()
+    learners = [learner_fields(text) for text in params]
+    owners = list(runs.select("task", "algorithm").iter_rows())
+    runs = runs.with_columns(pl.Series("algorithm", _names(owners, learners), pl.String))
+    rules: list[Settings] = []
+    for text, rule in zip(params, runs["rule"], strict=True):
+        rules.append({} if rule == "fixed" else rule_fields(text))
     owners = list(runs.select("task", "algorithm", "rule").iter_rows())
-    seen: dict[tuple, set[object]] = {}
+    return runs.with_columns(pl.Series("rule", _names(owners, rules), pl.String))
+
+
+def _names(owners: Sequence[tuple[str, ...]], settings: Sequence[Settings]) -> list[str]:
+    """The last word of each owner, and behind it those settings in which runs of the same owner
+    differ.
+    """
+    seen: dict[tuple[tuple[str, ...], str], set[str]] = {}
     for owner, own in zip(owners, settings, strict=True):
         for key, value in own.items():
-            seen.setdefault((owner, key), set()).add(value)
-    names = [
-        " ".join([owner[2], *(f"{key}={_short(value)}" for key, value in own.items() if len(seen[owner, key]) > 1)])
-        for owner, own in zip(owners, settings, strict=True)
-    ]
-    return runs.with_columns(pl.Series("rule", names, pl.String))
-
-
-def _settings(params: str | None, rule: str) -> dict[str, object]:
-    try:
-        facts = json.loads(params or "{}")
-    except ValueError:
-        return {}
-    own = facts.get("rule") if isinstance(facts, dict) else None
-    if rule == "fixed" or not isinstance(own, dict):
-        return {}
-    return {key: value for key, value in own.items() if isinstance(value, bool | int | float | str)}
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+            seen.setdefault((owner, key), set()).add(setting(value))
+    names = []
+    for owner, own in zip(owners, settings, strict=True):
+        differing = [key for key in own if len(seen[owner, key]) > 1]
+        names.append(" ".join([owner[-1], *(f"{key}={setting(own[key])}" for key in differing)]))
+    return names

@@ -16,7 +16,9 @@ from saddle.words import counted
 def show(findings: Findings) -> None:
     """Print what was found, task by task."""
     out = console()
-    say = partial(out.print, soft_wrap=not out.is_terminal)  # a sentence stays on one line of a file
+    say = partial(
+        out.print, soft_wrap=not out.is_terminal
+    )  # a sentence stays on one line of a file
     runs = findings.runs
     say(f"{runs.used} of {counted(runs.total, 'run counts', 'runs count')}.")
     for note in findings.notes:
@@ -49,16 +51,26 @@ def _sweep_lines(part: TaskFindings) -> list[str]:
     if part.profile and part.frontier:
         first, last = part.groups[0], part.groups[-1]
         seeds = {group.seeds for group in part.groups}
-        many = counted(min(seeds), "seed") if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)} seeds"
+        many = (
+            counted(min(seeds), "seed")
+            if len(seeds) == 1
+            else f"{min(seeds)} to {max(seeds)} seeds"
+        )
         lines.append(
-            f"sweep: {counted(len(part.groups), 'lambda')} from {first.lambda_:.3g} to {last.lambda_:.3g}, {many}; "
+            f"sweep: {counted(len(part.groups), 'lambda')} from {first.lambda_:.3g} to "
+            f"{last.lambda_:.3g}, {many}; "
             f"hypervolume {text(part.frontier.hypervolume)}"
         )
         for rise in part.profile.rises:
             sure = "clearly" if rise.clear else "perhaps"
-            lines.append(f"{rise.quantity} {sure} rises from lambda {rise.lambda_from:.3g} to {rise.lambda_to:.3g}")
+            lines.append(
+                f"{rise.quantity} {sure} rises from lambda {rise.lambda_from:.3g} to "
+                f"{rise.lambda_to:.3g}"
+            )
     for regime in part.regimes:
-        lines.append(f"{regime.kind}: {regime.reason}; normalised slope {text(regime.normalised_slope)}")
+        lines.append(
+            f"{regime.kind}: {regime.reason}; normalised slope {text(regime.normalised_slope)}"
+        )
     for advice in part.recommended:
         lines.append(f"recommended limit {advice.limit:g} ({advice.kind}); {advice.published}")
     return lines
@@ -151,7 +163,11 @@ def _agreement_row(cell: Agreement) -> list[str]:
     def z(score: float | None) -> str:
         return "-" if score is None else f"{score:+.1f}"
 
-    same = "same mark" if cell.mark == cell.published_mark else f"published: {cell.published_mark or 'neither'}"
+    same = (
+        "same mark"
+        if cell.mark == cell.published_mark
+        else f"published: {cell.published_mark or 'neither'}"
+    )
     return [
         cell.task,
         f"{cell.limit:g}",

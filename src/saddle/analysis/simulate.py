@@ -1,4 +1,6 @@
-"""Studies made up from a known truth, in the store's two tables: to check estimates, intervals and speed."""
+"""Studies made up from a known truth, in the store's two tables: to check estimates, intervals and
+speed.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,11 +40,18 @@ class Truth:
         return float(np.exp(np.interp(-limit, -self.cost(fine), np.log(fine))))
 
 
-def _sigmoid(top: float, floor: float, steepness: float, middle: float) -> Callable[[np.ndarray], np.ndarray]:
+def _sigmoid(
+    top: float, floor: float, steepness: float, middle: float
+) -> Callable[[np.ndarray], np.ndarray]:
     return lambda lam: floor + top / (1 + np.exp(steepness * (np.log10(lam) - middle)))
 
 
-BEND = Truth("Bend-v0", _sigmoid(150, 2, 4, -0.2), lambda c: 50 * (1 - np.exp(-c / 15)), (10.0, 25.0, 60.0, 90.0))
+BEND = Truth(
+    "Bend-v0",
+    _sigmoid(150, 2, 4, -0.2),
+    lambda c: 50 * (1 - np.exp(-c / 15)),
+    (10.0, 25.0, 60.0, 90.0),
+)
 """Steep below a cost of about 20, flat above."""
 STEPS = Truth(
     "Steps-v0",
@@ -51,7 +60,9 @@ STEPS = Truth(
     (25.0, 100.0, 250.0, 400.0),
 )
 """Very steep below a cost of about 50, then even."""
-LINE = Truth("Line-v0", lambda lam: 40 - 15 * np.log10(lam), lambda c: 5 * c - 3, (30.0, 40.0, 50.0))
+LINE = Truth(
+    "Line-v0", lambda lam: 40 - 15 * np.log10(lam), lambda c: 5 * c - 3, (30.0, 40.0, 50.0)
+)
 """One slope everywhere: no regimes."""
 TRUTHS = (BEND, STEPS, LINE)
 """Smooth ones, which 25 lambdas resolve."""
@@ -62,7 +73,9 @@ CLIFF = Truth(
     (2.5, 10.0, 25.0, 70.0),
     cost_noise=0.5,
 )
-"""Cost falls from 140 to 1 between the lambdas 1 and 3, and with it most of the return, as on Circle1 in small."""
+"""Cost falls from 140 to 1 between the lambdas 1 and 3, and with it most of the return, as on
+Circle1 in small.
+"""
 
 
 def simulate(
@@ -74,27 +87,57 @@ def simulate(
     shared: float = 0.5,
     compare: bool = True,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Runs and metrics of a study. `shared` is the share of a seed's variance that all its lambdas have in common."""
+    """Runs and metrics of a study. `shared` is the share of a seed's variance that all its lambdas
+    have in common.
+    """
     runs, finals = [], []
     for truth in truths:
         for stage_runs, stage_finals in _stages(truth, rng, seeds, lambdas, shared, compare):
             runs += stage_runs
             finals.append(stage_finals)
     frame = pl.DataFrame(runs, schema=RUNS).with_columns(
-        pl.concat_str(pl.lit("r"), pl.int_range(pl.len()).cast(pl.String).str.zfill(5)).alias("run"),
+        pl.concat_str(pl.lit("r"), pl.int_range(pl.len()).cast(pl.String).str.zfill(5)).alias(
+            "run"
+        ),
         pl.lit(20_000 * epochs).alias("steps"),
     )
     return frame, _curves(frame, np.concatenate(finals), rng, epochs)
 
 
-def _row(truth: Truth, stage: str, rule: str, lam: float | None, limit: float | None, seed: int) -> dict:
-    fixed = {"unit": f"{truth.task}-{stage}", "algorithm": "ppo", "params": "{}", "status": "done", "reason": None}
-    return fixed | {"stage": stage, "task": truth.task, "rule": rule, "lambda": lam, "limit": limit, "seed": seed}
+def _row(
+    truth: Truth, stage: str, rule: str, lam: float | None, limit: float | None, seed: int
+) -> dict:
+    fixed = {
+        "unit": f"{truth.task}-{stage}",
+        "algorithm": "ppo",
+        "params": "{}",
+        "status": "done",
+        "reason": None,
+    }
+    return fixed | {
+        "stage": stage,
+        "task": truth.task,
+        "rule": rule,
+        "lambda": lam,
+        "limit": limit,
+        "seed": seed,
+    }
 
 
-def _stages(truth: Truth, rng: np.random.Generator, seeds: int, lambdas: np.ndarray, shared: float, compare: bool):  # noqa: ANN202
+def _stages(  # noqa: ANN202
+    truth: Truth,
+    rng: np.random.Generator,
+    seeds: int,
+    lambdas: np.ndarray,
+    shared: float,
+    compare: bool,
+):
     """Rows and final (return, cost, lambda) [runs, 3] of the sweep, then of the comparison."""
-    rows = [_row(truth, "sweep", "fixed", float(lam), None, seed) for lam in lambdas for seed in range(seeds)]
+    rows = [
+        _row(truth, "sweep", "fixed", float(lam), None, seed)
+        for lam in lambdas
+        for seed in range(seeds)
+    ]
     yield rows, sweep_finals(truth, rng, seeds, lambdas, shared)
     if compare:
         for limit in truth.limits[:2]:
@@ -102,18 +145,32 @@ def _stages(truth: Truth, rng: np.random.Generator, seeds: int, lambdas: np.ndar
                 lam = truth.lambda_star(limit)
                 fixed = lam if rule == "fixed" else None
                 rows = [_row(truth, "compare", rule, fixed, limit, seed) for seed in range(seeds)]
-                yield rows, _finals(truth, np.array([[limit]]), np.array([[lam]]), rng.normal(size=(2, 1, seeds)))
+                yield (
+                    rows,
+                    _finals(
+                        truth,
+                        np.array([[limit]]),
+                        np.array([[lam]]),
+                        rng.normal(size=(2, 1, seeds)),
+                    ),
+                )
 
 
-def sweep_finals(truth: Truth, rng: np.random.Generator, seeds: int, lambdas: np.ndarray, shared: float) -> np.ndarray:
-    """Final return, cost and lambda [lambdas * seeds, 3] of a sweep, seed by seed within each lambda."""
+def sweep_finals(
+    truth: Truth, rng: np.random.Generator, seeds: int, lambdas: np.ndarray, shared: float
+) -> np.ndarray:
+    """Final return, cost and lambda [lambdas * seeds, 3] of a sweep, seed by seed within each
+    lambda.
+    """
     own = rng.normal(size=(2, len(lambdas), seeds))
     noise = np.sqrt(shared) * rng.normal(size=(2, 1, seeds)) + np.sqrt(1 - shared) * own
     return _finals(truth, truth.cost(lambdas)[:, None], lambdas[:, None], noise)
 
 
 def _finals(truth: Truth, cost: np.ndarray, lambdas: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """noise [2, groups, seeds] -> [groups * seeds, 3]. Costs are lognormal around the expected mean: never negative."""
+    """noise [2, groups, seeds] -> [groups * seeds, 3]. Costs are lognormal around the expected
+    mean: never negative.
+    """
     sigma = np.sqrt(np.log1p(truth.cost_noise**2))
     costs = cost * np.exp(sigma * noise[0] - sigma**2 / 2)
     span = np.ptp(truth.returns(LAMBDAS))
@@ -121,8 +178,12 @@ def _finals(truth: Truth, cost: np.ndarray, lambdas: np.ndarray, noise: np.ndarr
     return np.stack([returns, costs, np.broadcast_to(lambdas, costs.shape)], -1).reshape(-1, 3)
 
 
-def _curves(runs: pl.DataFrame, finals: np.ndarray, rng: np.random.Generator, epochs: int) -> pl.DataFrame:
-    """Learning curves that settle at the final values long before the end; all columns of the store."""
+def _curves(
+    runs: pl.DataFrame, finals: np.ndarray, rng: np.random.Generator, epochs: int
+) -> pl.DataFrame:
+    """Learning curves that settle at the final values long before the end; all columns of the
+    store.
+    """
     count = len(finals)
     time = np.arange(epochs, dtype=np.float32)
     settled = 1 - np.exp(-(time + 1) / max(epochs / 25, 0.05), dtype=np.float32)
@@ -131,8 +192,12 @@ def _curves(runs: pl.DataFrame, finals: np.ndarray, rng: np.random.Generator, ep
     final = finals.astype(np.float32)
     returns = final[:, :1] * settled + 0.03 * np.abs(final[:, :1]) * wobble[0]
     start = 1.5 * final[:, 1:2] + 5
-    costs = np.maximum(start + (final[:, 1:2] - start) * settled + 0.03 * final[:, 1:2] * wobble[1], 0)
-    lambdas = final[:, 2:] + (1 - final[:, 2:]) * np.where(runs["lambda"].is_null().to_numpy()[:, None], 1 - settled, 0)
+    costs = np.maximum(
+        start + (final[:, 1:2] - start) * settled + 0.03 * final[:, 1:2] * wobble[1], 0
+    )
+    lambdas = final[:, 2:] + (1 - final[:, 2:]) * np.where(
+        runs["lambda"].is_null().to_numpy()[:, None], 1 - settled, 0
+    )
     epoch = np.tile(np.arange(epochs, dtype=np.int32), count)
     filler = np.ones(count * epochs, np.float32)
     columns = {
@@ -149,5 +214,17 @@ def _curves(runs: pl.DataFrame, finals: np.ndarray, rng: np.random.Generator, ep
         "lambda": lambdas.astype(np.float32).ravel(),
         "passes": np.full(count * epochs, 20, np.int32),
     }
-    others = ("beta", "kl", "entropy", "std", "loss_pi", "loss_vr", "loss_vc", "ev_r", "ev_c", "grad_r", "grad_c")
+    others = (
+        "beta",
+        "kl",
+        "entropy",
+        "std",
+        "loss_pi",
+        "loss_vr",
+        "loss_vc",
+        "ev_r",
+        "ev_c",
+        "grad_r",
+        "grad_c",
+    )
     return pl.DataFrame(columns | dict.fromkeys((*others, "grad_pi"), filler))

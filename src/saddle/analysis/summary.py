@@ -1,4 +1,6 @@
-"""From learning curves to one return and one cost per run, and to statistics over the seeds of a group."""
+"""From learning curves to one return and one cost per run, and to statistics over the seeds of a
+group.
+"""
 
 import dataclasses
 from typing import NamedTuple
@@ -15,15 +17,26 @@ from saddle.analysis.settings import name_settings
 from saddle.errors import SaddleError
 from saddle.words import counted
 
-RUN_COLUMNS = ("run", "stage", "task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "status")
+RUN_COLUMNS = (
+    "run",
+    "stage",
+    "task",
+    "algorithm",
+    "rule",
+    "lambda",
+    "limit",
+    "seed",
+    "steps",
+    "status",
+)
 
 
 class Finals(NamedTuple):
     """One row per run that counts: the columns of runs, and what is found of its last epochs.
 
-    That is return, cost, window, found, env_steps, whole and constraints. `limit` and `cost` are those of the
-    constraint that the options name; `constraints` is how many the run has, and `called` what they are called, empty
-    where that is not known.
+    That is return, cost, window, found, env_steps, whole and constraints. `limit` and `cost` are
+    those of the constraint that the options name; `constraints` is how many the run has, and
+    `called` what they are called, empty where that is not known.
     """
 
     frame: pl.DataFrame
@@ -31,7 +44,9 @@ class Finals(NamedTuple):
     notes: list[str]
 
 
-def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, options: Options) -> Finals:
+def final_values(
+    runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, options: Options
+) -> Finals:
     """Mean return and cost of each run over the final share of its training."""
     metrics = metrics.lazy()
     columns = metrics.collect_schema().names()
@@ -47,14 +62,18 @@ def final_values(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, optio
     named = seen_by(_called(name_settings(runs)).lazy(), options.constraint)
     wanted = named.filter(usable).select(*RUN_COLUMNS, "called").collect()
     finals = _tails(seen_by(metrics, options.constraint), others, options.final_share)
-    finals = finals.join(whole_costs(seen_by(metrics, options.constraint), "cost"), on="run", how="left")
+    finals = finals.join(
+        whole_costs(seen_by(metrics, options.constraint), "cost"), on="run", how="left"
+    )
     joined = wanted.join(finals, on="run", how="left", maintain_order="left")
     good = joined.filter(pl.col("return").is_finite() & pl.col("cost").is_finite())
     counts = RunCounts(
         total=runs.height,
         used=good.height,
         failed=int((runs["status"] == "failed").sum()),
-        unfinished=0 if options.unfinished else int((~runs["status"].is_in(["failed", "done"])).sum()),
+        unfinished=0
+        if options.unfinished
+        else int((~runs["status"].is_in(["failed", "done"])).sum()),
         without_values=joined.height - good.height,
     )
     return Finals(good, counts, _notes(good, counts))
@@ -70,8 +89,8 @@ def _called(runs: pl.DataFrame) -> pl.DataFrame:
 def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFrame:
     """Per run: means over its last epochs, how many epochs that should be, and how many were found.
 
-    others: columns with the costs of further constraints, null in runs that do not have them; `constraints` is
-    how many a run has.
+    others: columns with the costs of further constraints, null in runs that do not have them;
+    `constraints` is how many a run has.
     """
     epoch = pl.col("epoch").cast(pl.Int64)
     length = epoch.max() - epoch.min() + 1
@@ -99,27 +118,34 @@ def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFra
 def _need(columns: list[str], wanted: tuple[str, ...], table: str) -> None:
     missing = [name for name in wanted if name not in columns]
     if missing:
-        raise SaddleError(f"the {table} table lacks {', '.join(missing)}; is this a study that saddle wrote?")
+        raise SaddleError(
+            f"the {table} table lacks {', '.join(missing)}; is this a study that saddle wrote?"
+        )
 
 
 def _notes(good: pl.DataFrame, counts: RunCounts) -> list[str]:
     notes = []
     if counts.failed:
-        notes.append(f"{counts.failed} of {counted(counts.total, 'run')} failed; what failed is left out.")
+        notes.append(
+            f"{counts.failed} of {counted(counts.total, 'run')} failed; what failed is left out."
+        )
     if counts.unfinished:
         notes.append(
-            f"{counts.unfinished} of {counted(counts.total, 'run')} not finished; what is not finished is left out."
+            f"{counts.unfinished} of {counted(counts.total, 'run')} not finished; what is not "
+            f"finished is left out."
         )
     if counts.without_values:
         have = counted(counts.without_values, "run has", "runs have")
         notes.append(
-            f"{have} no finite return or cost at the end of training, and no place in what follows. "
+            f"{have} no finite return or cost at the end of training, and no place in what "
+            f"follows. "
             "If training diverged there, the rest looks better than it was."
         )
     gaps = good.filter(pl.col("found") != pl.col("window"))
     if gaps.height:
         notes.append(
-            f"{counted(gaps.height, 'run lacks', 'runs lack')} epochs at the end of training, or some are there twice; "
+            f"{counted(gaps.height, 'run lacks', 'runs lack')} epochs at the end of training, or "
+            f"some are there twice; "
             "values are means over the rows that are there."
         )
     short = good.filter(pl.col("env_steps") < 0.99 * pl.col("steps"))
@@ -132,7 +158,9 @@ def _notes(good: pl.DataFrame, counts: RunCounts) -> list[str]:
 
 
 def statistics(returns: np.ndarray, costs: np.ndarray, level: float) -> Statistics:
-    """Mean with its t-interval, SD (n - 1) and interquartile mean of both. One seed has no SD and no interval."""
+    """Mean with its t-interval, SD (n - 1) and interquartile mean of both. One seed has no SD and
+    no interval.
+    """
     return Statistics(
         len(returns),
         mean_estimate(returns, level),
@@ -151,7 +179,11 @@ def mean_estimate(values: np.ndarray, level: float) -> Estimate:
 
 def _not_negative(found: Estimate, costs: np.ndarray) -> Estimate:
     """Costs that are never negative have no mean below 0."""
-    return found if found.lo is None or costs.min() < 0 else dataclasses.replace(found, lo=max(found.lo, 0.0))
+    return (
+        found
+        if found.lo is None or costs.min() < 0
+        else dataclasses.replace(found, lo=max(found.lo, 0.0))
+    )
 
 
 def estimate(value: float, lo: float, hi: float) -> Estimate:

@@ -4,10 +4,14 @@ from saddle.analysis.findings import Estimate
 
 
 def text(found: Estimate) -> str:
-    """'value [lo, hi]'; an end that is not known, or lies beyond the sweep, is '…'. Of bounds alone, 'at most hi'."""
+    """'value [lo, hi]'; an end that is not known, or lies beyond the sweep, is '…'. Of bounds
+    alone, 'at most hi'.
+    """
     if found.value is None:
         known = [
-            f"{word} {plain(end)}" for word, end in (("at least", found.lo), ("at most", found.hi)) if end is not None
+            f"{word} {plain(end)}"
+            for word, end in (("at least", found.lo), ("at most", found.hi))
+            if end is not None
         ]
         return known[0] if len(known) == 1 else "-"
     if found.lo is None and found.hi is None:

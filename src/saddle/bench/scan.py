@@ -27,8 +27,12 @@ class Rate:
 
 
 def staggered(task: Task, worlds: int) -> State:
-    """Fresh worlds [worlds] with clocks spread over the whole episode, so that a steady share ends at every step."""
-    state = jax.jit(lambda keys: autoreset.reset(task, keys))(jax.random.split(jax.random.key(0), worlds))
+    """Fresh worlds [worlds] with clocks spread over the whole episode, so that a steady share ends
+    at every step.
+    """
+    state = jax.jit(lambda keys: autoreset.reset(task, keys))(
+        jax.random.split(jax.random.key(0), worlds)
+    )
     clocks = autoreset.clocks(task.spec.episode_length, worlds)
     return dataclasses.replace(state, steps=jnp.asarray(clocks, state.steps.dtype))
 
@@ -36,15 +40,21 @@ def staggered(task: Task, worlds: int) -> State:
 def rate(task: Task, state: State, act: Act, steps: int, repeats: int) -> Rate:
     """Compile so many scanned steps and time them so often; the median counts."""
 
-    def one(carry: tuple[State, Array, Array], key: Array) -> tuple[tuple[State, Array, Array], None]:
+    def one(
+        carry: tuple[State, Array, Array], key: Array
+    ) -> tuple[tuple[State, Array, Array], None]:
         state, seen, broken = carry
         now, ended = autoreset.step(task, state, act(state.obs, key))
         # Every observation, reward and cost is read, or the compiler would not compute them.
-        read = jnp.mean(now.obs) + jnp.mean(ended.obs) + jnp.mean(ended.reward) + jnp.mean(ended.cost)
+        read = (
+            jnp.mean(now.obs) + jnp.mean(ended.obs) + jnp.mean(ended.reward) + jnp.mean(ended.cost)
+        )
         return (now, seen + read, broken + jnp.sum(getattr(ended, "diverged", 0))), None
 
     def chunk(state: State, key: Array) -> tuple[State, Array, Array]:
-        return jax.lax.scan(one, (state, jnp.zeros(()), jnp.zeros((), int)), jax.random.split(key, steps))[0]
+        return jax.lax.scan(
+            one, (state, jnp.zeros(()), jnp.zeros((), int)), jax.random.split(key, steps)
+        )[0]
 
     start = time.perf_counter()
     compiled = jax.jit(chunk).lower(state, jax.random.key(0)).compile()

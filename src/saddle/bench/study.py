@@ -1,4 +1,6 @@
-"""Training speed with everything on: a real study's store, claims, metrics and checkpoints around the learner."""
+"""Training speed with everything on: a real study's store, claims, metrics and checkpoints around
+the learner.
+"""
 
 import dataclasses
 import json
@@ -16,10 +18,11 @@ import jax
 import numpy as np
 
 from saddle import tasks
-from saddle.bench.learner import constraints, flop, median_seconds
-from saddle.config import PPO, Member, Precision, to_dict
+from saddle.bench.learner import flop, median_seconds
+from saddle.config import Member
 from saddle.console import console
 from saddle.errors import SaddleError
+from saddle.learners import LearnerSettings, Precision, learner_to_dict
 from saddle.study import plan as plans
 from saddle.study import presets
 from saddle.study.local import Worker
@@ -37,7 +40,9 @@ ROLLOUTS = 2  # timed alone, after one that compiles
 
 @dataclass(frozen=True)
 class Result:
-    """One task in one precision. Shares are of the time from the end of the first epoch to the end of the last."""
+    """One task in one precision. Shares are of the time from the end of the first epoch to the end
+    of the last.
+    """
 
     task: str
     engine: str  # 'jax' for tasks that have no choice
@@ -46,7 +51,7 @@ class Result:
     cores: int
     members: int
     precision: str
-    passes: int
+    algorithm: str
     epochs: int  # timed
     steps_per_second: float  # env steps of all members
     first_epoch_s: float  # with compilation
@@ -62,8 +67,10 @@ class Result:
 class Watched(PopulationProgram):
     """The study's program, and when each of its epochs began and ended."""
 
-    def __init__(self, task: str, ppo: PPO, members: tuple[Member, ...], steps: int) -> None:
-        super().__init__(task, ppo, members, steps)
+    def __init__(
+        self, task: str, learner: LearnerSettings, members: tuple[Member, ...], steps: int
+    ) -> None:
+        super().__init__(task, learner, members, steps)
         self.times: list[tuple[float, float]] = []  # s
         self.last: Any = None  # state after the newest epoch
 
@@ -81,60 +88,73 @@ def run(
     members: int,
     epochs: int,
     precisions: Sequence[Precision],
-    ppo: PPO,
+    learner: LearnerSettings,
     out: Path | None = None,
     as_json: bool = False,
 ) -> None:
-    """Measure each task in each precision, and print each result as soon as there is one. No tasks means all.
+    """Measure each task in each precision, and print each result as soon as there is one. No tasks
+    means all.
 
-    As JSON the whole comes at the end; each result is then also a line on stderr, so that none is lost to a time limit.
+    As JSON the whole comes at the end; each result is then also a line on stderr, so that none is
+    lost to a time limit.
     """
     if members < 1 or epochs < 1 or not precisions:
-        raise SaddleError("--members and --epochs must be at least 1, and --precision must name at least one")
+        raise SaddleError(
+            "--members and --epochs must be at least 1, and --precision must name at least one"
+        )
     chosen = tuple(names) or tasks.names()
     for name in chosen:
         tasks.make(name)
     results = []
     for name in chosen:
         for precision in dict.fromkeys(precisions):
-            result = _in_store(name, members, epochs, dataclasses.replace(ppo, precision=precision), out)
+            result = _in_store(
+                name, members, epochs, dataclasses.replace(learner, precision=precision), out
+            )
             results.append(result)
             _say(result, as_json, first=len(results) == 1)
     hours = gpu_hours(results)
     if as_json:
         found = [dataclasses.asdict(result) for result in results]
-        print(json.dumps({"ppo": to_dict(ppo), "results": found, "study_hours": hours}, indent=2))
+        print(
+            json.dumps(
+                {"learner": learner_to_dict(learner), "results": found, "study_hours": hours},
+                indent=2,
+            )
+        )
     else:
         for precision, value in hours.items():
             steps = sum(_study_steps().values())
-            print(f"the whole published study, {steps:.3g} env steps, in {precision}: {value:.1f} hours")
+            print(
+                f"the whole published study, {steps:.3g} env steps, in {precision}: {value:.1f} "
+                f"hours"
+            )
 
 
-def measure(name: str, members: int, epochs: int, ppo: PPO, folder: Path) -> Result:
+def measure(name: str, members: int, epochs: int, learner: LearnerSettings, folder: Path) -> Result:
     """Run a small study in `folder`: one epoch that compiles, then `epochs` that count."""
-    ppo = _laid_out(name, ppo)
-    check_members(name, ppo, members)
-    plan = _plan(name, members, epochs, ppo)
+    learner = _laid_out(name, learner)
+    check_members(name, learner, members)
+    plan = _plan(name, members, epochs, learner)
     program, finish_s = _carried_out(plan, folder)
     seconds = [end - began for began, end in program.times[1:]]
     elapsed = program.times[-1][1] - program.times[0][1]
     population = program.population
-    rollout = population.rollout if population.on_host else jax.jit(population.rollout)
-    rollout_s = median_seconds(rollout, program.last, ROLLOUTS)
+    rollout_s = median_seconds(population.compile(population.rollout), program.last, ROLLOUTS)
     learning = sum(seconds) - epochs * rollout_s
-    work = epochs * members * flop(ppo, population.spec.obs_dim, population.spec.action_dim, constraints(name))
+    work = epochs * members * flop(population)
     device = jax.devices()[0]
     return Result(
         task=name,
         engine=getattr(tasks.make(name), "engine", "jax"),
-        layout=ppo.layout,
+        layout=learner.layout,
         device=f"{device.platform} {device.device_kind}",
         cores=os.cpu_count() or 1,
         members=members,
-        precision=ppo.precision,
-        passes=ppo.passes,
+        precision=learner.precision,
+        algorithm=learner.algorithm,
         epochs=epochs,
-        steps_per_second=epochs * members * ppo.steps_per_epoch / elapsed,
+        steps_per_second=epochs * members * learner.steps_per_epoch / elapsed,
         first_epoch_s=program.times[0][1] - program.times[0][0],
         epoch_s=statistics.median(seconds),
         rollout_s=rollout_s,
@@ -147,10 +167,16 @@ def measure(name: str, members: int, epochs: int, ppo: PPO, folder: Path) -> Res
 
 
 def gpu_hours(results: Sequence[Result]) -> dict[str, float]:
-    """Hours of the preset 'paper' at these rates, by precision; only where all its tasks were measured."""
+    """Hours of the preset 'paper' at these rates, by precision; only where all its tasks were
+    measured.
+    """
     steps, hours = _study_steps(), {}
     for precision in dict.fromkeys(result.precision for result in results):
-        rates = {result.task: result.steps_per_second for result in results if result.precision == precision}
+        rates = {
+            result.task: result.steps_per_second
+            for result in results
+            if result.precision == precision
+        }
         if set(steps) <= set(rates):
             hours[precision] = sum(count / rates[task] for task, count in steps.items()) / 3600
     return hours
@@ -163,25 +189,30 @@ def _study_steps() -> dict[str, int]:
     return {task: planned.count(task) * plan.steps for task in plan.tasks}
 
 
-def _laid_out(name: str, ppo: PPO) -> PPO:
-    """Velocity tasks on an accelerator take the wide layout, whose batches of worlds fill it."""
-    wide = name in presets.VELOCITY.values() and not tasks.on_host(tasks.make(name))
-    return ppo.in_layout("wide") if wide else ppo
+def _laid_out(name: str, learner: LearnerSettings) -> LearnerSettings:
+    """In the layout that suits the task: one on MJX takes the wide one, whose batches of worlds
+    fill an accelerator.
+    """
+    return learner.in_layout(getattr(tasks.make(name), "layout", learner.layout))
 
 
-def _plan(name: str, members: int, epochs: int, ppo: PPO) -> Plan:
-    """One unit of runs that differ in lambda, saved as often as a study is by default: once in ten epochs."""
+def _plan(name: str, members: int, epochs: int, learner: LearnerSettings) -> Plan:
+    """One unit of runs that differ in lambda, saved as often as a study is by default: once in ten
+    epochs.
+    """
     lambdas = spaced(0.1, 10.0, members) if members > 1 else (1.0,)
-    stages, steps = (Stage("sweep", lambdas=lambdas),), (epochs + 1) * ppo.steps_per_epoch
-    return Plan("bench", (name,), stages, seeds=(0,), steps=steps, ppo=ppo, members=members)
+    stages, steps = (Stage("sweep", lambdas=lambdas),), (epochs + 1) * learner.steps_per_epoch
+    return Plan("bench", (name,), stages, seeds=(0,), steps=steps, learner=learner, members=members)
 
 
 def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
     """The program after its last epoch, and the seconds that the study took to end from there."""
     made: list[Watched] = []
 
-    def make(task: str, ppo: PPO, members: tuple[Member, ...], steps: int) -> Watched:
-        made.append(Watched(task, ppo, members, steps))
+    def make(
+        task: str, learner: LearnerSettings, members: tuple[Member, ...], steps: int
+    ) -> Watched:
+        made.append(Watched(task, learner, members, steps))
         return made[0]
 
     study, notes = prepare(plan, folder, resume=False), Messages()
@@ -192,7 +223,11 @@ def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
 
 def _check(study: Study, notes: Messages) -> None:
     """A unit that broke has no speed."""
-    broken = [progress["error"] for unit in study.units() if (progress := study.progress(unit)).get("error")]
+    broken = [
+        progress["error"]
+        for unit in study.units()
+        if (progress := study.progress(unit)).get("error")
+    ]
     if broken:
         hint = "; use fewer --members" if "RESOURCE_EXHAUSTED" in broken[0] else ""
         raise SaddleError(f"the bench's study failed: {broken[0]}{hint}")
@@ -200,11 +235,15 @@ def _check(study: Study, notes: Messages) -> None:
         print("\n".join(notes.said), file=sys.stderr)
 
 
-def _in_store(name: str, members: int, epochs: int, ppo: PPO, out: Path | None) -> Result:
+def _in_store(
+    name: str, members: int, epochs: int, learner: LearnerSettings, out: Path | None
+) -> Result:
     if out is not None:
-        return measure(name, members, epochs, ppo, out / f"{plans.short(name)}-{ppo.precision}")
+        return measure(
+            name, members, epochs, learner, out / f"{plans.short(name)}-{learner.precision}"
+        )
     with tempfile.TemporaryDirectory() as folder:
-        return measure(name, members, epochs, ppo, Path(folder) / "study")
+        return measure(name, members, epochs, learner, Path(folder) / "study")
 
 
 def _say(result: Result, as_json: bool, first: bool) -> None:
@@ -213,12 +252,21 @@ def _say(result: Result, as_json: bool, first: bool) -> None:
         print(json.dumps(dataclasses.asdict(result)), file=sys.stderr, flush=True)
         return
     if first:
-        runs, passes = counted(result.members, "run"), counted(result.passes, "pass", "passes")
-        print(f"{runs}, {passes}, {result.device}, {counted(result.cores, 'core')}")
+        runs, cores = counted(result.members, "run"), counted(result.cores, "core")
+        print(f"{runs} of {result.algorithm}, {result.device}, {cores}")
     titles = ("env steps/s", "epoch s", "rollout", "update", "waiting", "TFLOP/s", "compile s")
     columns = [Column("task", identifies=True, least=28), Column("precision", identifies=True)]
     columns += [Column(title, right=True, least=11) for title in titles]
     shares = (result.rollout_share, result.update_share, result.waiting_share)
-    cells = [result.task, result.precision, f"{result.steps_per_second:,.0f}", f"{result.epoch_s:.2f}"]
-    cells += [*(f"{share:.1%}" for share in shares), f"{result.update_flops / 1e12:.3g}", f"{result.first_epoch_s:.1f}"]
+    cells = [
+        result.task,
+        result.precision,
+        f"{result.steps_per_second:,.0f}",
+        f"{result.epoch_s:.2f}",
+    ]
+    cells += [
+        *(f"{share:.1%}" for share in shares),
+        f"{result.update_flops / 1e12:.3g}",
+        f"{result.first_epoch_s:.1f}",
+    ]
     print_table(console(), columns, [cells], heading=first)

@@ -1,4 +1,6 @@
-"""Env steps per second of the tasks, auto-reset and observations included, and how that compares to MuJoCo C."""
+"""Env steps per second of the tasks, auto-reset and observations included, and how that compares to
+MuJoCo C.
+"""
 
 import dataclasses
 import json
@@ -16,7 +18,8 @@ from saddle.bench import scan
 from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.tables import Column, print_table
-from saddle.tasks import Task, make, names
+from saddle.tasks import HostTask, Task, known_spec, make, names
+from saddle.tasks.registry import entry
 from saddle.tasks.velocity import engines
 
 STEPS = 200  # env steps of every world in one timed call
@@ -26,11 +29,15 @@ SECONDS = 2.0  # of MuJoCo C per task
 
 @dataclass(frozen=True)
 class Result:
-    """One point task. Bytes are per world; ratios are to MuJoCo C on one core, None without it."""
+    """One task inside JAX. Bytes are per world; ratios are to MuJoCo C on one core, None without
+    it.
+    """
 
     task: str
     random: float  # env steps/s under random actions
-    scripted: float  # env steps/s under the scripted policy, which seeks contacts
+    scripted: (
+        float | None
+    )  # env steps/s under the scripted policy, which seeks contacts; None where there is none
     mujoco: float | None  # env steps/s of MuJoCo C on one core under random actions
     ratio: float | None
     ratio_scripted: float | None  # to the same MuJoCo rate
@@ -56,20 +63,26 @@ _COLUMNS = {
 }
 
 
-def run(tasks: tuple[str, ...] = (), worlds: int = 512, as_json: bool = False, engine: str | None = None) -> None:
-    """Measure, and print each result as soon as there is one. No tasks means all, or with an engine all that have it.
+def run(
+    tasks: tuple[str, ...] = (), worlds: int = 512, as_json: bool = False, engine: str | None = None
+) -> None:
+    """Measure, and print each result as soon as there is one. No tasks means all, or with an engine
+    all that have it.
 
-    As JSON the whole comes at the end; each result is then also a line on stderr, so that none is lost to a time limit.
+    As JSON the whole comes at the end; each result is then also a line on stderr, so that none is
+    lost to a time limit.
     """
     if worlds < 1:
         raise SaddleError(f"--worlds is {worlds}; it must be at least 1")
     if engine is not None:
         engines.check(engine)
-    chosen = tasks or tuple(name for name in names() if engine is None or name in engines.BODIES)
+    chosen = tasks or tuple(name for name in names() if engine is None or has_engine(name, engine))
     for name in chosen:
-        make(name)
-        if engine is not None and name not in engines.BODIES:
-            raise SaddleError(f"{name} has no choice of engines; leave --engine out, or name a velocity task")
+        entry(name)
+        if engine is not None and not has_engine(name, engine):
+            raise SaddleError(
+                f"{name} has no choice of engines; leave --engine out, or name a velocity task"
+            )
     settings = _settings(worlds)
     if not as_json:
         _say(_title(settings))
@@ -81,43 +94,67 @@ def run(tasks: tuple[str, ...] = (), worlds: int = 512, as_json: bool = False, e
         else:
             _say_result(results[-1], None if len(results) == 1 else results[-2])
     if as_json:
-        print(json.dumps({"settings": settings, "tasks": [dataclasses.asdict(r) for r in results]}, indent=2))
-    elif any(isinstance(result, Result) and result.mujoco is None for result in results):
+        print(
+            json.dumps(
+                {"settings": settings, "tasks": [dataclasses.asdict(r) for r in results]}, indent=2
+            )
+        )
+    elif not yardstick.available() and any(isinstance(result, Result) for result in results):
         _say("No ratios: MuJoCo is not installed (pip install mujoco).")
-    elif any(hasattr(result, "ratio") for result in results):
-        _say(f"Ratios are to MuJoCo {settings['mujoco']} on one core under random actions, in this run.")
+    elif any(getattr(result, "ratio", None) is not None for result in results):
+        _say(
+            f"Ratios are to MuJoCo {settings['mujoco']} on one core under random actions, in this "
+            f"run."
+        )
+
+
+def has_engine(name: str, engine: str) -> bool:
+    """Whether the task of that name can be made with that engine, as far as it says so before it is
+    made.
+    """
+    spec = known_spec(name)
+    return spec is not None and engine in spec.engines
 
 
 def _measured(name: str, worlds: int, engine: str | None) -> Any:
-    try:
-        if name not in engines.BODIES:
-            return measure(make(name), worlds)
-        from saddle.bench import velocity
+    from saddle.bench import host, velocity
 
-        engine = engine or engines.default()
-        return velocity.native(name, worlds) if engine == "native" else velocity.mjx(name, worlds, engine)
+    try:
+        task = make(name) if engine is None else make(name, engine=engine)
+        if isinstance(task, engines.NativeTask):
+            return velocity.native(task, worlds)
+        if isinstance(task, HostTask):
+            return host.measure(name, task, worlds)
+        return velocity.mjx(task, worlds) if task.spec.engines else measure(name, task, worlds)
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
-        raise SaddleError(f"{worlds} worlds of {name} do not fit in memory; use fewer --worlds") from None
+        raise SaddleError(
+            f"{worlds} worlds of {name} do not fit in memory; use fewer --worlds"
+        ) from None
 
 
-def measure(task: Task, worlds: int) -> Result:
-    """All numbers of one point task."""
-    name = task.spec.name
-    steer = jax.vmap(policies.scripted(name), (0, None))
-    draw = lambda obs, key: jax.random.uniform(key, (obs.shape[0], task.spec.action_dim), minval=-1.0, maxval=1.0)
+def measure(name: str, task: Task, worlds: int) -> Result:
+    """All numbers of one task inside JAX. name: how it was asked for."""
+    draw = lambda obs, key: jax.random.uniform(
+        key, (obs.shape[0], task.spec.action_dim), minval=-1.0, maxval=1.0
+    )
     state = scan.staggered(task, worlds)
     random = scan.rate(task, state, draw, STEPS, REPEATS)
-    scripted = scan.rate(task, state, steer, STEPS, REPEATS)
-    mujoco = yardstick.steps_per_second(task, state, SECONDS) if yardstick.available() else None
+    scripted = None
+    if hasattr(task, "scripted"):
+        steer = jax.vmap(policies.scripted(task), (0, None))
+        scripted = scan.rate(task, state, steer, STEPS, REPEATS).steps_per_second
+    mujoco = None
+    if hasattr(task, "mjcf") and yardstick.available():
+        mujoco = yardstick.steps_per_second(task, state, SECONDS)
     return Result(
         task=name,
         random=random.steps_per_second,
-        scripted=scripted.steps_per_second,
+        scripted=scripted,
         mujoco=mujoco,
         ratio=mujoco and random.steps_per_second / mujoco,
-        ratio_scripted=mujoco and scripted.steps_per_second / mujoco,
+        ratio_scripted=mujoco and scripted and scripted / mujoco,
         compile_s=random.compile_s,
         state_bytes=scan.state_bytes(state) / worlds,
         peak_bytes=None if random.peak_bytes is None else random.peak_bytes / worlds,
@@ -128,7 +165,9 @@ def _settings(worlds: int) -> dict[str, Any]:
     device = jax.devices()[0]
     return {
         "platform": device.platform,
-        "device": device.device_kind if device.platform != "cpu" else platform.processor() or platform.machine(),
+        "device": device.device_kind
+        if device.platform != "cpu"
+        else platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "jax": jax.__version__,
         "mujoco": yardstick.version(),
@@ -139,7 +178,8 @@ def _settings(worlds: int) -> dict[str, Any]:
 
 
 def _title(settings: dict[str, Any]) -> str:
-    return "{worlds} worlds on {device} ({platform}, {cores} cores), jax {jax}, mujoco {mujoco}".format(**settings)
+    words = "{worlds} worlds on {device} ({platform}, {cores} cores), jax {jax}, mujoco {mujoco}"
+    return words.format(**settings)
 
 
 def _say_result(result: Any, before: Any) -> None:

@@ -1,4 +1,6 @@
-"""Env steps per second of the velocity tasks: MuJoCo C over threads beside one core of it, and MJX."""
+"""Env steps per second of the velocity tasks: MuJoCo C over threads beside one core of it, and
+MJX.
+"""
 
 import os
 import statistics
@@ -10,20 +12,25 @@ import jax
 import numpy as np
 
 from saddle.bench import scan
-from saddle.tasks import host_worlds, make
 from saddle.tasks.velocity import models
+from saddle.tasks.velocity.engines import NativeTask
 from saddle.tasks.velocity.native import NativeWorlds
 
 SECONDS = 1.0  # of each measurement of MuJoCo C
 ROUNDS = 7  # such measurements; the fastest counts, since a busy neighbour only ever slows one
 WARM_UP = 30  # env steps after which a random policy's worlds look as they will go on to look
 OVERHEAD_WORLDS = 64  # worlds at which the share of Python is measured
-MJX_STEPS, MJX_REPEATS = 20, 3  # as for the point tasks, but shorter: a step costs a thousand times as much
+MJX_STEPS, MJX_REPEATS = (
+    20,
+    3,
+)  # as for the point tasks, but shorter: a step costs a thousand times as much
 
 
 @dataclass(frozen=True)
 class NativeResult:
-    """One task on MuJoCo C under random actions, auto-reset and observations included. Rates are env steps/s."""
+    """One task on MuJoCo C under random actions, auto-reset and observations included. Rates are
+    env steps/s.
+    """
 
     task: str
     worlds: int
@@ -50,35 +57,52 @@ class MjxResult:
     diverged: int  # worlds whose physics broke down while measuring
 
 
-def native(name: str, worlds: int) -> NativeResult:
+def native(task: NativeTask, worlds: int) -> NativeResult:
     """All numbers of one task on MuJoCo C."""
     threads = os.cpu_count() or 1
-    # What is compared is measured in turn, round by round: a neighbour that is busy for long then slows all of it.
-    rounds = [_round(name, worlds, threads) for _ in range(ROUNDS)]
+    # What is compared is measured in turn, round by round: a neighbour that is busy for long then
+    # slows all of it.
+    rounds = [_round(task, worlds, threads) for _ in range(ROUNDS)]
     alone, one, several = (max(column) for column in zip(*rounds, strict=True))
-    share = statistics.median(_overhead(_warm(name, OVERHEAD_WORLDS, threads)) for _ in range(ROUNDS))
-    return NativeResult(name, worlds, "native", alone, one, several, threads, several / alone, share)
+    share = statistics.median(
+        _overhead(_warm(task, OVERHEAD_WORLDS, threads)) for _ in range(ROUNDS)
+    )
+    name = task.spec.name
+    return NativeResult(
+        name, worlds, task.engine, alone, one, several, threads, several / alone, share
+    )
 
 
-def _round(name: str, worlds: int, threads: int) -> tuple[float, float, float]:
+def _round(task: NativeTask, worlds: int, threads: int) -> tuple[float, float, float]:
     """Env steps/s of MuJoCo C alone, of one thread and of all."""
-    return _alone(name), _rate(_warm(name, worlds, 1)), _rate(_warm(name, worlds, threads))
+    return _alone(task), _rate(_warm(task, worlds, 1)), _rate(_warm(task, worlds, threads))
 
 
-def mjx(name: str, worlds: int, engine: str, **options: Any) -> MjxResult:
+def mjx(task: Any, worlds: int) -> MjxResult:
     """All numbers of one task on MJX."""
-    task = make(name, engine=engine, **options)
     state = scan.staggered(task, worlds)
-    draw = lambda obs, key: jax.random.uniform(key, (obs.shape[0], task.spec.action_dim), minval=-1.0, maxval=1.0)
+    draw = lambda obs, key: jax.random.uniform(
+        key, (obs.shape[0], task.spec.action_dim), minval=-1.0, maxval=1.0
+    )
     found = scan.rate(task, state, draw, MJX_STEPS, MJX_REPEATS)
     peak = None if found.peak_bytes is None else found.peak_bytes / worlds
     size = scan.state_bytes(state) / worlds
-    return MjxResult(name, worlds, engine, found.steps_per_second, found.compile_s, size, peak, found.diverged)
+    name = task.spec.name
+    return MjxResult(
+        name,
+        worlds,
+        task.engine,
+        found.steps_per_second,
+        found.compile_s,
+        size,
+        peak,
+        found.diverged,
+    )
 
 
-def _warm(name: str, count: int, threads: int) -> NativeWorlds:
+def _warm(task: NativeTask, count: int, threads: int) -> NativeWorlds:
     """Worlds in the midst of things."""
-    worlds = host_worlds(name, count, threads)
+    worlds = task.worlds(count, threads)
     worlds.reset(np.arange(count))
     draw = np.random.default_rng(0)
     for _ in range(WARM_UP):
@@ -123,9 +147,11 @@ def _overhead(worlds: NativeWorlds) -> float:
     return 1 - inside / spent
 
 
-def _alone(name: str) -> float:
-    """Env steps per second of MuJoCo C on one core, and nothing else, from states that a random policy visits."""
-    worlds, draw = _warm(name, OVERHEAD_WORLDS, 1), np.random.default_rng(1)
+def _alone(task: NativeTask) -> float:
+    """Env steps per second of MuJoCo C on one core, and nothing else, from states that a random
+    policy visits.
+    """
+    worlds, draw = _warm(task, OVERHEAD_WORLDS, 1), np.random.default_rng(1)
     mujoco, model = models.mujoco(), worlds.physics.model
     data, spent, done = mujoco.MjData(model), 0.0, 0
     while spent < SECONDS:

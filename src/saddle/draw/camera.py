@@ -23,7 +23,10 @@ class Camera:
     def __init__(self, body: Body, size: tuple[int, int]) -> None:
         """size: width and height in pixels."""
         if any(given > most for given, most in zip(size, LARGEST, strict=True)):
-            raise SaddleError(f"a frame of {size[0]} x {size[1]} is too large; {LARGEST[0]} x {LARGEST[1]} is the most")
+            raise SaddleError(
+                f"a frame of {size[0]} x {size[1]} is too large; {LARGEST[0]} x {LARGEST[1]} is "
+                f"the most"
+            )
         self._model = models.compiled(body.model())
         self._data = mujoco.MjData(self._model)
         self._body, self._size = body, size
@@ -43,7 +46,14 @@ class Camera:
         mujoco.mj_camlight(self._model, self._data)
         k = self._body.travels
         self._view.lookat[:] = [*qpos[:k], *np.zeros(2 - k), HEIGHT]
-        shown = (self._model, self._data, mujoco.MjvOption(), None, self._view, mujoco.mjtCatBit.mjCAT_ALL)
+        shown = (
+            self._model,
+            self._data,
+            mujoco.MjvOption(),
+            None,
+            self._view,
+            mujoco.mjtCatBit.mjCAT_ALL,
+        )
         mujoco.mjv_updateScene(*shown, self._scene)
         width, height = self._size
         area, pixels = mujoco.MjrRect(0, 0, width, height), np.empty((height, width, 3), np.uint8)
@@ -66,10 +76,13 @@ def _context(size: tuple[int, int]) -> Any:
             made = importlib.import_module(f"mujoco.{backend}").GLContext(*size)
             made.make_current()
         except Exception as error:  # each backend fails in its own way, at import or later
-            reasons.append(f"{backend}: {next(iter(str(error).splitlines()), '') or type(error).__name__}")
+            reasons.append(
+                f"{backend}: {next(iter(str(error).splitlines()), '') or type(error).__name__}"
+            )
         else:
             return made
     raise SaddleError(
-        f"MuJoCo cannot draw on this machine ({'; '.join(reasons)}); install libegl1 or libosmesa6, or set MUJOCO_GL; "
+        f"MuJoCo cannot draw on this machine ({'; '.join(reasons)}); install libegl1 or "
+        f"libosmesa6, or set MUJOCO_GL; "
         "'saddle doctor' says what works"
     )

@@ -22,10 +22,13 @@ FPS = 25
 GIF_DPI, MP4_DPI = 100, 150  # 960 x 720 and 1440 x 1080 pixels
 TAIL = 75  # env steps of the bright part of the trail
 HOLD = 1.0  # s that the last picture stands
-FADE = LinearSegmentedColormap.from_list("fade", [looks.WAKE, looks.ROBOT])(np.linspace(0, 1, TAIL)).tolist()
+FADE = LinearSegmentedColormap.from_list("fade", [looks.WAKE, looks.ROBOT])(
+    np.linspace(0, 1, TAIL)
+).tolist()
 COLOURS = 255  # of a GIF; one more is left for "unchanged"
 FLAT = 96  # of these, colours taken over exactly: those of large areas
-APART = 9  # levels between two colours of a GIF; Pillow looks up rounded ones, and would mix up nearer ones
+# Levels between two colours of a GIF; Pillow looks up rounded ones, and would mix up nearer ones
+APART = 9
 SAMPLES = 12  # frames that the colours are taken from
 
 
@@ -41,9 +44,12 @@ def write_mp4(episode: Episode, out: Path, lidar: bool = False) -> None:
 
 def save_gif(film: "Film", out: Path) -> None:
     """Write the frames as a GIF."""
-    palette = _palette([film.frame(step) for step in film.steps[:: max(1, len(film.steps) // SAMPLES)]])
+    palette = _palette(
+        [film.frame(step) for step in film.steps[:: max(1, len(film.steps) // SAMPLES)]]
+    )
     frames = (
-        Image.fromarray(film.frame(step)).quantize(palette=palette, dither=Image.Dither.NONE) for step in film.steps
+        Image.fromarray(film.frame(step)).quantize(palette=palette, dither=Image.Dither.NONE)
+        for step in film.steps
     )
     durations = [1000 // FPS] * (len(film.steps) - 1) + [int(1000 * HOLD)]
     next(frames).save(out, "GIF", save_all=True, append_images=frames, duration=durations, loop=0)
@@ -52,7 +58,18 @@ def save_gif(film: "Film", out: Path) -> None:
 def save_mp4(film: "Film", out: Path) -> None:
     """Write the frames as an H.264 film."""
     height, width, _ = film.frame(0).shape
-    raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
+    raw = [
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-s",
+        f"{width}x{height}",
+        "-r",
+        str(FPS),
+        "-i",
+        "-",
+    ]
     coded = [
         "-an",
         "-c:v",
@@ -80,7 +97,8 @@ def save_mp4(film: "Film", out: Path) -> None:
         complaint = process.stderr.read().decode(errors="replace").strip()
     if process.returncode:
         raise SaddleError(
-            f"ffmpeg could not write {out}: {complaint.splitlines()[-1] if complaint else 'no reason given'}"
+            f"ffmpeg could not write {out}: "
+            f"{complaint.splitlines()[-1] if complaint else 'no reason given'}"
         )
 
 
@@ -125,7 +143,7 @@ class _Film(Film):
         self._episode = episode
         paid = Line2D([], [], color=looks.COST, lw=6, solid_capstyle="butt", label="cost paid")
         self._page = Page(episode, dpi, [swatch("robot"), paid], animated=True)
-        self._world = World(self._page.world, episode.spec.name, lidar, animated=True)
+        self._world = World(self._page.world, episode.top_view, lidar, animated=True)
         self._trail = _Trail(self._page, episode)
         self._stage = Stage(self._page.figure)
 
@@ -143,12 +161,20 @@ class _Trail:
 
     def __init__(self, page: Page, episode: Episode) -> None:
         ax, self._way = page.world, episode.positions
-        segments = np.stack([self._way[:-1], self._way[1:], np.full_like(self._way[1:], np.nan)], axis=1)
-        self._paid = np.where((episode.costs[1:] > 0)[:, None, None], segments, np.nan).reshape(-1, 2)
+        segments = np.stack(
+            [self._way[:-1], self._way[1:], np.full_like(self._way[1:], np.nan)], axis=1
+        )
+        self._paid = np.where((episode.costs[1:] > 0)[:, None, None], segments, np.nan).reshape(
+            -1, 2
+        )
         self._halo = Line2D([], [], color=looks.COST, lw=6, solid_capstyle="round", animated=True)
         self._line = Line2D([], [], color=looks.WAKE, lw=1.4, animated=True)
         self._tail = LineCollection([], lw=2.6, capstyle="round", animated=True)
-        self.artists = [ax.add_line(self._halo), ax.add_line(self._line), ax.add_collection(self._tail, autolim=False)]
+        self.artists = [
+            ax.add_line(self._halo),
+            ax.add_line(self._line),
+            ax.add_collection(self._tail, autolim=False),
+        ]
 
     def update(self, step: int) -> None:
         self._line.set_data(*self._way[: step + 1].T)
@@ -159,7 +185,9 @@ class _Trail:
 
 
 def _palette(frames: list[np.ndarray]) -> Image.Image:
-    """One palette for all frames, from some of them: the commonest colours as they are, the rest by median cut."""
+    """One palette for all frames, from some of them: the commonest colours as they are, the rest by
+    median cut.
+    """
     pixels = Image.fromarray(np.concatenate([frame[::2, ::2] for frame in frames]))
     counted = pixels.getcolors(pixels.width * pixels.height) or []
     flat = [colour for _, colour in sorted(counted, reverse=True)[:FLAT]]

@@ -1,6 +1,8 @@
-"""How things look from above: outlines to scale in their own frames (metres), and colours safe for the colour-blind.
+"""How things look from above: outlines to scale in their own frames (metres), and colours safe for
+the colour-blind.
 
-The hues are those of Okabe and Ito; vermillion always means cost, green always means goal, blue is the robot.
+The hues are those of Okabe and Ito; vermillion always means cost, green always means goal, blue is
+the robot.
 """
 
 from typing import NamedTuple
@@ -11,8 +13,19 @@ from matplotlib.path import Path
 INK, MUTED = "#1f2933", "#6b7680"
 FLOOR, OUTSIDE, GRID = "#ffffff", "#f3f4f6", "#e4e7eb"
 COST, GOAL, ROBOT, NOSE = "#d55e00", "#009e73", "#0072b2", "#003f66"
-BUTTON, GREMLIN, VASE, BOX, POST, PILLAR = "#e69f00", "#cc79a7", "#56b4e9", "#f0e442", "#cdbd00", "#8a9199"
-EARLY, LATE, WAKE = "#a9cbe8", "#08306b", "#9fb3c8"  # of the trail: from start to end, and where it has faded
+BUTTON, GREMLIN, VASE, BOX, POST, PILLAR = (
+    "#e69f00",
+    "#cc79a7",
+    "#56b4e9",
+    "#f0e442",
+    "#cdbd00",
+    "#8a9199",
+)
+EARLY, LATE, WAKE = (
+    "#a9cbe8",
+    "#08306b",
+    "#9fb3c8",
+)  # of the trail: from start to end, and where it has faded
 
 # Of each lidar's ring, by what it sees.
 LIDARS = {
@@ -58,7 +71,9 @@ def _box_outline() -> Path:
     return Path(np.concatenate([*turns, side[:1]]), closed=True)
 
 
-POSTS = Path.make_compound_path(*(rectangle(x, y, 0.1, 0.1) for x in (-0.2, 0.2) for y in (-0.2, 0.2)))
+POSTS = Path.make_compound_path(
+    *(rectangle(x, y, 0.1, 0.1) for x in (-0.2, 0.2) for y in (-0.2, 0.2))
+)
 
 # In the order in which they are painted.
 LOOKS = {
@@ -73,7 +88,9 @@ LOOKS = {
     "box": Look("box to push", _box_outline(), (BOX, 0.95), ("#6b6200", 1.0), 1.2),
     "post": Look(None, POSTS, (POST, 0.9), ("#6b6200", 0.7), 0.6),
     "vase": Look("vase", rectangle(0, 0, 0.1, 0.1), (VASE, 0.95), ("#1f6f9e", 1.0)),
-    "gremlin": Look("gremlin: cost on touch", rectangle(0, 0, 0.1, 0.1), (GREMLIN, 0.95), ("#7d3d60", 1.0)),
+    "gremlin": Look(
+        "gremlin: cost on touch", rectangle(0, 0, 0.1, 0.1), (GREMLIN, 0.95), ("#7d3d60", 1.0)
+    ),
     "alarm": Look(None, disc(0.19), (COST, 0.25), (COST, 1.0), 1.8),
     "robot": Look("robot", disc(0.1), (ROBOT, 1.0), ("#ffffff", 0.9), 0.8),
     "nose": Look(None, rectangle(0.1, 0, 0.05, 0.05), (NOSE, 1.0), ("#ffffff", 0.9), 0.8),

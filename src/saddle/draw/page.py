@@ -1,4 +1,6 @@
-"""The page around a world: title, numbers, legend. The same for stills and films, at different resolutions."""
+"""The page around a world: title, numbers, legend. The same for stills and films, at different
+resolutions.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,15 +27,25 @@ TRAIL = LinearSegmentedColormap.from_list("trail", [looks.EARLY, looks.ROBOT, lo
 class Page:
     """A figure with the world's axes and the numbers beside it."""
 
-    def __init__(self, episode: Episode, dpi: float, marks: Sequence[Artist], animated: bool = False) -> None:
-        """dpi: dots per inch of the 9.6 x 7.2 inch page; marks: what opens the legend: robot and trail."""
+    def __init__(
+        self, episode: Episode, dpi: float, marks: Sequence[Artist], animated: bool = False
+    ) -> None:
+        """dpi: dots per inch of the 9.6 x 7.2 inch page; marks: what opens the legend: robot and
+        trail.
+        """
         self.figure = Figure(figsize=SIZE, dpi=dpi, facecolor="white")
         self.world: Axes = self.figure.add_axes(WORLD)
         name = episode.spec.name
-        floor(self.world, name, episode.view)
+        floor(self.world, episode.top_view, episode.view)
         self._scale_bar(episode.view[2])
         self._write(WORLD[0], 0.947, name, size=19, weight="bold")
-        self._write(WORLD[0], 0.917, f"{episode.policy} policy, seed {episode.seed}", size=12.5, color=looks.MUTED)
+        self._write(
+            WORLD[0],
+            0.917,
+            f"{episode.policy} policy, seed {episode.seed}",
+            size=12.5,
+            color=looks.MUTED,
+        )
         self.values = self._numbers(episode, animated)
         self._legend(episode, marks)
 
@@ -48,7 +60,9 @@ class Page:
     def _scale_bar(self, half: float) -> None:
         """One metre, under the world. half: of the world's width, m."""
         left, y, length = WORLD[0], 0.022, WORLD[2] / (2 * half)
-        self.figure.add_artist(Line2D([left, left + length], [y, y], color=looks.INK, lw=1.6, solid_capstyle="butt"))
+        self.figure.add_artist(
+            Line2D([left, left + length], [y, y], color=looks.INK, lw=1.6, solid_capstyle="butt")
+        )
         self._write(left + length + 0.008, y - 0.001, "1 m", size=11, va="center")
 
     def _numbers(self, episode: Episode, animated: bool) -> dict[str, Text]:
@@ -57,20 +71,28 @@ class Page:
         for i, label in enumerate(tally(episode, len(episode.states) - 1)):
             x, y = PANEL + 0.16 * (i % 2), 0.845 - 0.115 * (i // 2)
             colour = looks.COST if label == "cost" else looks.INK
-            values[label] = self._write(x, y, "", size=23, weight="bold", color=colour, animated=animated)
+            values[label] = self._write(
+                x, y, "", size=23, weight="bold", color=colour, animated=animated
+            )
             self._write(x, y - 0.035, label, size=12.5, color=looks.MUTED)
         return values
 
     def _legend(self, episode: Episode, marks: Sequence[Artist]) -> None:
         kinds = scene.poses(episode.states[0])
         listed: list[Artist] = [
-            swatch(kind) for kind in LOOKS if kind in kinds and LOOKS[kind].label and kind != "robot"
+            swatch(kind)
+            for kind in LOOKS
+            if kind in kinds and LOOKS[kind].label and kind != "robot"
         ]
-        if episode.spec.name == "SafetyPointCircle1-v0":
-            listed += [
-                Line2D([], [], color=looks.GOAL, lw=1.8, ls=(0, (5, 3)), label="circle to follow"),
-                Patch(facecolor=to_rgba(looks.COST, 0.13), edgecolor=looks.COST, label="beyond the boundary: cost"),
-            ]
+        if episode.top_view.circle is not None:
+            listed.append(
+                Line2D([], [], color=looks.GOAL, lw=1.8, ls=(0, (5, 3)), label="circle to follow")
+            )
+        if episode.top_view.boundary is not None:
+            beyond = to_rgba(looks.COST, 0.13)
+            listed.append(
+                Patch(facecolor=beyond, edgecolor=looks.COST, label="beyond the boundary: cost")
+            )
         legend = self.figure.legend(
             handles=[*marks, *listed],
             loc="upper left",

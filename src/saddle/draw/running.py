@@ -1,4 +1,6 @@
-"""An episode of a velocity task as a still or a film: MuJoCo's picture of the body, and its speed."""
+"""An episode of a velocity task as a still or a film: MuJoCo's picture of the body, and its
+speed.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,13 +40,29 @@ def write_still(run: Run, out: Path, lidar: bool = False) -> None:
     figure.text(0.03, 0.947, spec.name, size=19, weight="bold", color=looks.INK)
     figure.text(0.03, 0.917, f"{run.policy} policy, seed {run.seed}", size=12.5, color=looks.MUTED)
     totals = f"return {run.reward.sum():.1f}    cost {run.cost.sum():.0f}    env steps {last}"
-    figure.text(0.97, 0.93, totals.replace("-", "\N{MINUS SIGN}"), size=14, weight="bold", color=looks.INK, ha="right")
+    figure.text(
+        0.97,
+        0.93,
+        totals.replace("-", "\N{MINUS SIGN}"),
+        size=14,
+        weight="bold",
+        color=looks.INK,
+        ha="right",
+    )
     camera = Camera(run.body, SMALL)
     for place, step in enumerate(np.linspace(0, last, ROWS * COLUMNS).round().astype(int)):
         row, column = divmod(place, COLUMNS)
         ax = figure.add_axes((0.03 + column * 0.317, 0.585 - row * 0.315, 0.306, 0.306))
         ax.imshow(camera.frame(run.qpos[step]))
-        ax.text(0.03, 0.95, f"{step * spec.dt:.2f} s", transform=ax.transAxes, va="top", color=looks.INK, size=10)
+        ax.text(
+            0.03,
+            0.95,
+            f"{step * spec.dt:.2f} s",
+            transform=ax.transAxes,
+            va="top",
+            color=looks.INK,
+            size=10,
+        )
         ax.set_axis_off()
     camera.close()
     _draw_speed(figure.add_axes((0.08, 0.075, 0.89, 0.155)), run)
@@ -87,10 +105,10 @@ class _Film(film.Film):
         fast = run.speed[step] > run.body.threshold
         lines = {
             run.body.spec.name: looks.INK,
-            f"{step * run.body.spec.dt:.2f} s   return {run.reward[: step + 1].sum():.1f}": looks.INK,
-            f"{run.speed[step]:.2f} m/s, limit {run.body.threshold:g}   cost {run.cost[: step + 1].sum():.0f}": (
-                looks.COST if fast else looks.INK
-            ),
+            f"{step * run.body.spec.dt:.2f} s   return "
+            f"{run.reward[: step + 1].sum():.1f}": looks.INK,
+            f"{run.speed[step]:.2f} m/s, limit {run.body.threshold:g}   cost "
+            f"{run.cost[: step + 1].sum():.0f}": (looks.COST if fast else looks.INK),
         }
         for row, (text, colour) in enumerate(lines.items()):
             write.text((18, 14 + 30 * row), text, fill=colour, font=self._font)
@@ -102,8 +120,19 @@ def _draw_speed(ax: Any, run: Run) -> None:
     seconds = np.arange(len(run.speed)) * run.body.spec.dt
     limit = run.body.threshold
     ax.axhline(limit, color=looks.COST, lw=1.2, ls=(0, (4, 3)))
-    ax.text(1.0, limit, f" {limit:g} m/s", color=looks.COST, size=9, va="bottom", ha="right", transform=_beside(ax))
-    ax.fill_between(seconds, limit, np.maximum(run.speed, limit), color=looks.COST, alpha=0.35, lw=0)
+    ax.text(
+        1.0,
+        limit,
+        f" {limit:g} m/s",
+        color=looks.COST,
+        size=9,
+        va="bottom",
+        ha="right",
+        transform=_beside(ax),
+    )
+    ax.fill_between(
+        seconds, limit, np.maximum(run.speed, limit), color=looks.COST, alpha=0.35, lw=0
+    )
     ax.plot(seconds, run.speed, color=looks.ROBOT, lw=1.4)
     ax.set_xlabel("time in s", size=10, color=looks.MUTED)
     ax.set_ylabel("speed in m/s", size=10, color=looks.MUTED)

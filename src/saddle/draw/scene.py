@@ -8,30 +8,35 @@ from typing import Any
 import numpy as np
 
 from saddle.errors import SaddleError
-from saddle.tasks import State, TaskSpec
+from saddle.tasks import State, Task, TaskSpec
+from saddle.tasks.point.view import TopView
 
 ARENA = 1.5  # m, things are placed in [-ARENA, ARENA]^2
 SENSORS = 12  # entries of the observation before the lidars
 BINS = 16
 ROOM, CLEAR = 0.35, 0.5  # m, kept around the arena, and around the ways of what moves
 
-# The lidars in the order of the observation, each named after the kind that it sees.
-LIDARS = {
-    "SafetyPointCircle1-v0": ("circle",),
-    "SafetyPointGoal1-v0": ("goal", "hazard", "vase"),
-    "SafetyPointButton1-v0": ("button", "goal", "hazard", "gremlin"),
-    "SafetyPointPush1-v0": ("goal", "hazard", "pillar", "box"),
-}
-
 
 @dataclass(frozen=True)
 class Episode:
-    """One episode as it was played. states[0] is the world at reset, states[t] after step t; leaves are NumPy."""
+    """One episode as it was played. states[0] is the world at reset, states[t] after step t; leaves
+    are NumPy.
+    """
 
-    spec: TaskSpec
+    task: Task
     policy: str
     seed: int
     states: Sequence[State]
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The task's facts."""
+        return self.task.spec
+
+    @property
+    def top_view(self) -> TopView:
+        """How its world looks from above."""
+        return top_view(self.task)
 
     @cached_property
     def positions(self) -> np.ndarray:
@@ -40,11 +45,16 @@ class Episode:
 
     @cached_property
     def view(self) -> tuple[float, float, float]:
-        """Centre x, y and half-width of the square that shows the arena and the ways of robot, vase and box."""
+        """Centre x, y and half-width of the square that shows the arena and the ways of robot, vase
+        and box.
+        """
         movers = [kind for kind in ("robot", "vase", "box") if kind in poses(self.states[0])]
         ways = np.array([poses(state)[kind][0, :2] for state in self.states for kind in movers])
         edge = ARENA + ROOM
-        low, high = np.minimum(ways.min(axis=0) - CLEAR, -edge), np.maximum(ways.max(axis=0) + CLEAR, edge)
+        low, high = (
+            np.minimum(ways.min(axis=0) - CLEAR, -edge),
+            np.maximum(ways.max(axis=0) + CLEAR, edge),
+        )
         x, y = (low + high) / 2
         return float(x), float(y), float((high - low).max() / 2)
 
@@ -66,10 +76,14 @@ class Episode:
         return np.array([bool(state.goal_met) for state in self.states])  # type: ignore[attr-defined]
 
 
-def check_drawable(task: str) -> None:
-    """Only the point robot's worlds can be seen from above."""
-    if task not in LIDARS:
-        raise SaddleError(f"{task} cannot be drawn from above; these can: {', '.join(LIDARS)}")
+def top_view(task: Any) -> TopView:
+    """How the task's world looks from above, where it has such a view: the point robot's worlds
+    do.
+    """
+    view = getattr(task, "top_view", None)
+    if view is None:
+        raise SaddleError(f"{task.spec.name} cannot be drawn from above: it has no member top_view")
+    return view
 
 
 def yaw(quaternion: np.ndarray) -> np.ndarray:
@@ -79,7 +93,9 @@ def yaw(quaternion: np.ndarray) -> np.ndarray:
 
 
 def poses(state: Any) -> dict[str, np.ndarray]:
-    """Kind -> [n, 3]: x, y, yaw of every such thing in the world, by the fields that the state has."""
+    """Kind -> [n, 3]: x, y, yaw of every such thing in the world, by the fields that the state
+    has.
+    """
     robot = state.agent[None, :3]
     found = {"robot": robot, "nose": robot, "alarm": robot[: int(np.sum(state.cost) > 0)]}
     if hasattr(state, "hazards"):

@@ -25,7 +25,7 @@ LABEL_ROOM = 0.08  # of the world's half-width, between two labels
 def write(episode: Episode, out: Path, lidar: bool = False) -> None:
     """Draw the episode and save it as a PNG of 1920 x 1440 pixels."""
     page = Page(episode, DPI, _marks(episode))
-    world = World(page.world, episode.spec.name, lidar)
+    world = World(page.world, episode.top_view, lidar)
     world.update(episode.states[-1])
     draw_trail(page.world, episode)
     draw_past(page.world, episode)
@@ -35,19 +35,24 @@ def write(episode: Episode, out: Path, lidar: bool = False) -> None:
 
 
 def draw_trail(ax: Axes, episode: Episode) -> None:
-    """The robot's way, coloured by time, over a halo where it paid; its start and the steps that reached a goal."""
+    """The robot's way, coloured by time, over a halo where it paid; its start and the steps that
+    reached a goal.
+    """
     way = episode.positions
     segments = np.stack([way[:-1], way[1:]], axis=1)
     time = np.linspace(0, 1, max(len(segments), 1))
     paid = episode.costs[1:] > 0
     ax.add_collection(
-        LineCollection(list(segments[paid]), colors=looks.COST, lw=7, capstyle="round", zorder=11), autolim=False
+        LineCollection(list(segments[paid]), colors=looks.COST, lw=7, capstyle="round", zorder=11),
+        autolim=False,
     )
     ax.add_collection(
-        LineCollection(list(segments), colors="white", lw=3.4, capstyle="round", zorder=12), autolim=False
+        LineCollection(list(segments), colors="white", lw=3.4, capstyle="round", zorder=12),
+        autolim=False,
     )
     ax.add_collection(
-        LineCollection(list(segments), colors=TRAIL(time), lw=2.2, capstyle="round", zorder=13), autolim=False
+        LineCollection(list(segments), colors=TRAIL(time), lw=2.2, capstyle="round", zorder=13),
+        autolim=False,
     )
     ax.plot(*way[0], **_start(), zorder=20)
     if episode.goals is not None:
@@ -66,10 +71,22 @@ def draw_past(ax: Axes, episode: Episode) -> None:
 
 
 def _reached_goals(ax: Axes, goals: np.ndarray, room: float) -> None:
-    """Outlines of goals [n, 2], numbered in their order; those within `room` metres share one label."""
+    """Outlines of goals [n, 2], numbered in their order; those within `room` metres share one
+    label.
+    """
     outline = placed(LOOKS["goal"].outline, np.column_stack([goals, np.zeros(len(goals))]))
-    ax.add_patch(PathPatch(outline, fc="none", ec=to_rgba(looks.GOAL, 0.6), lw=1.1, ls=(0, (3, 2)), zorder=1.9))
-    style: dict[str, Any] = {"color": looks.GOAL, "size": 12, "weight": "bold", "ha": "center", "va": "center"}
+    ax.add_patch(
+        PathPatch(
+            outline, fc="none", ec=to_rgba(looks.GOAL, 0.6), lw=1.1, ls=(0, (3, 2)), zorder=1.9
+        )
+    )
+    style: dict[str, Any] = {
+        "color": looks.GOAL,
+        "size": 12,
+        "weight": "bold",
+        "ha": "center",
+        "va": "center",
+    }
     labels: list[Text] = []
     for number, place in enumerate(goals, 1):
         near = [text for text in labels if np.hypot(*(place - text.get_position())) < room]
@@ -86,7 +103,14 @@ def _moved(ax: Axes, kind: str, way: np.ndarray) -> None:
         return
     colour = LOOKS[kind].edge[0]
     ax.add_patch(
-        PathPatch(placed(LOOKS[kind].outline, way[:1]), fc="none", ec=colour, lw=1.1, ls=(0, (3, 2)), zorder=1.9)
+        PathPatch(
+            placed(LOOKS[kind].outline, way[:1]),
+            fc="none",
+            ec=colour,
+            lw=1.1,
+            ls=(0, (3, 2)),
+            zorder=1.9,
+        )
     )
     ax.plot(*way[:, :2].T, color=colour, lw=1.3, zorder=10.5)
 
@@ -106,7 +130,11 @@ def _marks(episode: Episode) -> list[Line2D]:
         swatch("robot", "robot, at the end"),
         Line2D([], [], color=looks.COST, lw=6, solid_capstyle="butt", label="cost paid"),
     ]
-    return marks if episode.goals is None else [*marks, Line2D([], [], **_reached(), label="goal reached")]
+    return (
+        marks
+        if episode.goals is None
+        else [*marks, Line2D([], [], **_reached(), label="goal reached")]
+    )
 
 
 def _time_bar(page: Page, episode: Episode) -> None:

@@ -14,8 +14,8 @@ from PIL import Image
 
 from saddle.draw import looks, scene
 from saddle.draw.looks import LOOKS
-from saddle.tasks import State
-from saddle.tasks.point.circle import BOUNDARY, RADIUS
+from saddle.tasks import State, Task
+from saddle.tasks.point.view import TopView
 
 LIDAR_RADIUS, LIDAR_STEP, LIDAR_WIDTH = 0.24, 0.07, 0.055  # m, of the rings of bins
 FAR = 1e3  # m, farther than any view reaches
@@ -25,7 +25,9 @@ NOTHING = Path(np.zeros((0, 2)))
 class World:
     """Everything in the world that a state can move, in the order of painting."""
 
-    def __init__(self, ax: Axes, task: str, lidar: bool = False, animated: bool = False) -> None:
+    def __init__(
+        self, ax: Axes, view: TopView, lidar: bool = False, animated: bool = False
+    ) -> None:
         self._patches = {}
         for order, (kind, look) in enumerate(LOOKS.items()):
             patch = PathPatch(
@@ -38,7 +40,7 @@ class World:
                 animated=animated,
             )
             self._patches[kind] = ax.add_patch(patch)
-        self._rings = _lidar_rings(ax, task, animated) if lidar else None
+        self._rings = _lidar_rings(ax, view, animated) if lidar else None
         self._to_data = ax.transData
 
     @property
@@ -67,69 +69,97 @@ def placed(outline: Path, poses: np.ndarray) -> Path:
     """One path with a copy of the outline at every pose [n, 3]."""
     if not len(poses):
         return NOTHING
-    return Path.make_compound_path(*(Affine2D().rotate(a).translate(x, y).transform_path(outline) for x, y, a in poses))
+    return Path.make_compound_path(
+        *(Affine2D().rotate(a).translate(x, y).transform_path(outline) for x, y, a in poses)
+    )
 
 
-def floor(ax: Axes, task: str, view: tuple[float, float, float]) -> None:
-    """What never moves: the ground, a grid of metres, the arena or the circle and its boundary."""
-    show(ax, view)
+def floor(ax: Axes, view: TopView, square: tuple[float, float, float]) -> None:
+    """What never moves: the ground, a grid of metres, the arena or the boundary, a circle. square:
+    as for `show`.
+    """
+    show(ax, square)
     ax.set_aspect("equal")
     ax.set(xticks=[], yticks=[], facecolor=looks.OUTSIDE)
     for spine in ax.spines.values():
         spine.set(color=looks.GRID, linewidth=1.0)
     lines = np.arange(-40, 41)
     grid = {"color": looks.GRID, "linewidth": 0.7, "zorder": 1}
-    if task == "SafetyPointCircle1-v0":
-        _circle(ax)
+    if view.boundary is not None:
+        _strip(ax, view.boundary)
     else:
         side = 2 * scene.ARENA
-        ax.add_patch(Rectangle((-scene.ARENA, -scene.ARENA), side, side, fc=looks.FLOOR, ec="none", zorder=0))
+        ax.add_patch(
+            Rectangle((-scene.ARENA, -scene.ARENA), side, side, fc=looks.FLOOR, ec="none", zorder=0)
+        )
+    if view.circle is not None:
+        _circle(ax, view.circle)
     ax.vlines(lines, -FAR, FAR, **grid)
     ax.hlines(lines, -FAR, FAR, **grid)
-    show(ax, view)
+    show(ax, square)
 
 
-def show(ax: Axes, view: tuple[float, float, float]) -> None:
+def show(ax: Axes, square: tuple[float, float, float]) -> None:
     """Look at a square: centre x, y and half-width; a wider or taller picture shows more."""
-    x, y, half = view
+    x, y, half = square
     box = ax.get_window_extent()
     wide, tall = box.width / min(box.width, box.height), box.height / min(box.width, box.height)
     ax.set(xlim=(x - half * wide, x + half * wide), ylim=(y - half * tall, y + half * tall))
 
 
-def _circle(ax: Axes) -> None:
-    """The strip that is free, the land beyond that costs, and the circle to follow with its direction."""
+def _strip(ax: Axes, boundary: float) -> None:
+    """The strip that is free, and the land beyond that costs."""
     ax.set_facecolor(looks.FLOOR)
     for side in (-1, 1):
         ax.add_patch(
-            Rectangle((side * BOUNDARY, -FAR), side * FAR, 2 * FAR, fc=to_rgba(looks.COST, 0.13), ec="none", zorder=0)
+            Rectangle(
+                (side * boundary, -FAR),
+                side * FAR,
+                2 * FAR,
+                fc=to_rgba(looks.COST, 0.13),
+                ec="none",
+                zorder=0,
+            )
         )
-        ax.axvline(side * BOUNDARY, color=looks.COST, lw=1.6, zorder=1.5)
-    ax.add_patch(PathPatch(looks.disc(RADIUS), fc="none", ec=looks.GOAL, lw=1.8, ls=(0, (5, 3)), zorder=1.6))
+        ax.axvline(side * boundary, color=looks.COST, lw=1.6, zorder=1.5)
+
+
+def _circle(ax: Axes, radius: float) -> None:
+    """The circle to follow, with its direction."""
+    ax.add_patch(
+        PathPatch(looks.disc(radius), fc="none", ec=looks.GOAL, lw=1.8, ls=(0, (5, 3)), zorder=1.6)
+    )
     head = np.array([[0.11, 0], [-0.07, 0.075], [-0.03, 0], [-0.07, -0.075]])
     for angle in np.pi * np.array([0.5, 1.5]):
-        onto = Affine2D().rotate(angle + np.pi / 2).translate(RADIUS * np.cos(angle), RADIUS * np.sin(angle))
+        onto = (
+            Affine2D()
+            .rotate(angle + np.pi / 2)
+            .translate(radius * np.cos(angle), radius * np.sin(angle))
+        )
         ax.add_patch(Polygon(onto.transform(head), fc=looks.GOAL, ec="none", zorder=1.7))
 
 
-def _lidar_rings(ax: Axes, task: str, animated: bool) -> PolyCollection:
+def _lidar_rings(ax: Axes, view: TopView, animated: bool) -> PolyCollection:
     """One ring of 16 bins per lidar around the robot, in the colour of what it sees."""
-    groups = scene.LIDARS[task]
     wedges, colours = [], []
-    for ring, kind in enumerate(groups):
+    for ring, kind in enumerate(view.lidars):
         inner = LIDAR_RADIUS + ring * LIDAR_STEP
         for k in range(scene.BINS):
             angle = 2 * np.pi * np.linspace(k + 0.04, k + 0.96, 6) / scene.BINS
             arc = np.column_stack([np.cos(angle), np.sin(angle)])
             wedges.append(np.concatenate([inner * arc, (inner + LIDAR_WIDTH) * arc[::-1]]))
             colours.append(looks.LIDARS[kind])
-    rings = PolyCollection(wedges, facecolors=colours, edgecolors="none", zorder=25, animated=animated)
+    rings = PolyCollection(
+        wedges, facecolors=colours, edgecolors="none", zorder=25, animated=animated
+    )
     ax.add_collection(rings, autolim=False)
     return rings
 
 
 class Stage:
-    """Frames of one figure: what stands still is painted once, only the moving artists again and again."""
+    """Frames of one figure: what stands still is painted once, only the moving artists again and
+    again.
+    """
 
     def __init__(self, figure: Figure) -> None:
         self.figure = figure
@@ -152,22 +182,26 @@ class Stage:
         width, height = self._canvas.get_width_height()
         # Pillow drops the alpha channel many times faster than a strided copy does.
         return np.array(
-            Image.frombuffer("RGBA", (width, height), np.asarray(self._canvas.buffer_rgba())).convert("RGB")
+            Image.frombuffer(
+                "RGBA", (width, height), np.asarray(self._canvas.buffer_rgba())
+            ).convert("RGB")
         )
 
 
 class Canvas:
-    """Frames of a world alone, as Gymnasium's rgb_array wants them. The view grows when the robot leaves it."""
+    """Frames of a world alone, as Gymnasium's rgb_array wants them. The view grows when the robot
+    leaves it.
+    """
 
-    def __init__(self, task: str, size: tuple[int, int] = (400, 400)) -> None:
-        """task: its name; size: width and height in pixels."""
-        scene.check_drawable(task)
+    def __init__(self, task: Task, size: tuple[int, int] = (400, 400)) -> None:
+        """task: one that can be drawn from above; size: width and height in pixels."""
+        view = scene.top_view(task)
         figure = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100)
         self._ax = figure.add_axes((0, 0, 1, 1))
         self._stage = Stage(figure)
         self._half = scene.ARENA + scene.ROOM
-        floor(self._ax, task, (0.0, 0.0, self._half))
-        self._world = World(self._ax, task, animated=True)
+        floor(self._ax, view, (0.0, 0.0, self._half))
+        self._world = World(self._ax, view, animated=True)
 
     def frame(self, state: State) -> np.ndarray:
         """[height, width, 3] uint8."""

@@ -11,24 +11,27 @@ from jax import Array
 
 from saddle.errors import SaddleError
 from saddle.seeds import check_seeds
-from saddle.tasks import TaskSpec
-
-# Bounds of the point robot's twelve sensor values: accelerometer (m/s^2; contacts give spikes of 1e2), velocimeter
-# (m/s), gyro (rad/s), magnetometer. They are never clipped to these; the physics stays far inside.
-POINT_SENSORS = np.repeat([1e4, 1e2, 1e2, 1.0], 3)
 
 
-def action_space(spec: TaskSpec) -> Box:
-    """[-1, 1] in every direction; float64 for the point robot and float32 for the others, as in the reference."""
-    return Box(-1.0, 1.0, (spec.action_dim,), np.float64 if spec.name.startswith("SafetyPoint") else np.float32)
+def action_space(task: Any) -> Box:
+    """[-1, 1] in every direction, in the task's `action_dtype` if it has one, else in float32."""
+    return Box(-1.0, 1.0, (task.spec.action_dim,), getattr(task, "action_dtype", np.float32))
 
 
-def observation_space(spec: TaskSpec) -> Box:
-    """The point robot's sensors, then lidars in [0, 1]; unbounded for other tasks. float64 as in the reference."""
-    if not spec.name.startswith("SafetyPoint"):
-        return Box(-np.inf, np.inf, (spec.obs_dim,), np.float64)
-    lidars = np.ones(spec.obs_dim - POINT_SENSORS.size)
-    return Box(np.concatenate([-POINT_SENSORS, 0 * lidars]), np.concatenate([POINT_SENSORS, lidars]), dtype=np.float64)
+def observation_space(task: Any) -> Box:
+    """Within the task's `obs_bounds` if it has some, else unbounded. float64 as in the
+    reference.
+    """
+    if not hasattr(task, "obs_bounds"):
+        return Box(-np.inf, np.inf, (task.spec.obs_dim,), np.float64)
+    low, high = task.obs_bounds()
+    return Box(low, high, dtype=np.float64)
+
+
+def check_scene(task: Any, render_mode: str | None) -> None:
+    """A task that can be drawn has a member `top_view`; another one has no render mode."""
+    if render_mode is not None and not hasattr(task, "top_view"):
+        raise SaddleError(f"{task.spec.name} has no scene to draw; make it without a render_mode")
 
 
 def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -36,7 +39,9 @@ def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
     try:
         given = np.asarray(action)
     except ValueError:
-        raise SaddleError(f"an action must be an array of shape {shape}; this one is ragged") from None
+        raise SaddleError(
+            f"an action must be an array of shape {shape}; this one is ragged"
+        ) from None
     if given.dtype.kind not in "fiu":
         raise SaddleError(f"an action must hold real numbers, not {given.dtype}")
     if given.shape != shape:
@@ -44,21 +49,29 @@ def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
     with np.errstate(over="ignore"):
         action = given.astype(np.float32)
     if not np.isfinite(action).all():
-        raise SaddleError("an action must be finite, this one holds NaN or infinity; check the policy that made it")
+        raise SaddleError(
+            "an action must be finite, this one holds NaN or infinity; check the policy that "
+            "made it"
+        )
     return action
 
 
 def check_render_mode(render_mode: str | None, known: Sequence[str]) -> str | None:
     """The render mode itself, if it is one that we have."""
     if render_mode is not None and render_mode not in known:
-        raise SaddleError(f"unknown render_mode {render_mode!r}; use {' or '.join(map(repr, known))} or None")
+        raise SaddleError(
+            f"unknown render_mode {render_mode!r}; use {' or '.join(map(repr, known))} or None"
+        )
     return render_mode
 
 
 def renders(mode: str | None) -> bool:
     """Whether there is a render mode; without one, render() warns."""
     if mode is None:
-        logger.warn("render() draws nothing without a render mode: make the environment with render_mode='rgb_array'")
+        logger.warn(
+            "render() draws nothing without a render mode: make the environment with "
+            "render_mode='rgb_array'"
+        )
     return mode is not None
 
 
@@ -70,13 +83,17 @@ def check_count(count: int, what: str) -> int:
 
 
 def spread_seeds(seed: int | Sequence[int], count: int) -> list[int]:
-    """One seed per world: one number is the first world's and the others count up, or there is one for each."""
+    """One seed per world: one number is the first world's and the others count up, or there is one
+    for each.
+    """
     seeds = list(seed) if isinstance(seed, Sequence | np.ndarray) else [seed]
     if len(seeds) == 1:
         check_seeds(seeds)
         seeds = [int(seeds[0]) + i for i in range(count)]
     if len(seeds) != count:
-        raise SaddleError(f"there are {count} worlds but {len(seeds)} seeds: give one seed, or one for each")
+        raise SaddleError(
+            f"there are {count} worlds but {len(seeds)} seeds: give one seed, or one for each"
+        )
     check_seeds(seeds)
     return seeds
 

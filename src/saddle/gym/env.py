@@ -13,7 +13,7 @@ from saddle.gym import checks, programs
 from saddle.gym.forms import SixValues
 from saddle.gym.programs import Outcome
 from saddle.seeds import SEEDS
-from saddle.tasks import State
+from saddle.tasks import State, Task
 
 Info = dict[str, Any]
 
@@ -21,24 +21,32 @@ Info = dict[str, Any]
 class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """A task of `saddle.tasks` with Gymnasium's `reset` and `step`.
 
-    Observations and actions are float64 as in Safety-Gymnasium; the arithmetic inside is float32. `info` holds the
-    cost of the step as `cost` and the reference's own entries: `cost_sum`, `cost_hazards`, `goal_met` only when met.
-    reset(seed=s) gives the world of `task.reset(jax.random.key(s))`; later resets go on from there.
+    Observations and actions are float64 as in Safety-Gymnasium; the arithmetic inside is float32.
+    `info` holds the cost of the step as `cost` and the reference's own entries: `cost_sum`,
+    `cost_hazards`, `goal_met` only when met. reset(seed=s) gives the world of
+    `task.reset(jax.random.key(s))`; later resets go on from there.
 
-    task: a name from `saddle.tasks.names()`; width, height: pixels of a frame; options: the task's own fields.
+    task: a name, a reference 'module:attribute', or the task; width, height: pixels of a frame;
+    options: the task's own fields.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50}  # noqa: RUF012 (Gymnasium's own convention)
 
     def __init__(
-        self, task: str, render_mode: str | None = None, width: int = 400, height: int = 400, **options: Any
+        self,
+        task: str | Task,
+        render_mode: str | None = None,
+        width: int = 400,
+        height: int = 400,
+        **options: Any,
     ) -> None:
-        self.task = tasks.make(task, **options)
+        self.task = tasks.make(task, **options) if isinstance(task, str) else task
         self.metadata = {**self.metadata, "render_fps": round(1 / self.task.spec.dt)}
         self.render_mode = checks.check_render_mode(render_mode, self.metadata["render_modes"])
         self.size = (checks.check_count(width, "width"), checks.check_count(height, "height"))
-        self.observation_space = checks.observation_space(self.task.spec)
-        self.action_space = checks.action_space(self.task.spec)
+        checks.check_scene(self.task, render_mode)
+        self.observation_space = checks.observation_space(self.task)
+        self.action_space = checks.action_space(self.task)
         self._programs = programs.single(self.task)
         self._state: State | None = None
         self._ended = False
@@ -51,7 +59,9 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise SaddleError("the world does not exist yet: call reset() first")
         return self._state
 
-    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[np.ndarray, Info]:
+    def reset(
+        self, *, seed: int | None = None, options: Info | None = None
+    ) -> tuple[np.ndarray, Info]:
         """A fresh world: the first observation and an empty info, as in the reference."""
         key = self._key(seed)
         super().reset(seed=None if seed is None else int(seed))
@@ -78,7 +88,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         from saddle.draw import Canvas
 
         state = jax.device_get(self.state)
-        self._canvas = self._canvas or Canvas(self.task.spec.name, self.size)
+        self._canvas = self._canvas or Canvas(self.task, self.size)
         return self._canvas.frame(state)
 
     def close(self) -> None:

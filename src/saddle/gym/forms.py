@@ -19,8 +19,12 @@ class SixValues:
 class SixVectorValues:
     """To be put before an environment of N worlds."""
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """One env step: observations, rewards, costs, terminated, truncated, infos, each with leading axis N."""
+    def step(
+        self, actions: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
+        """One env step: observations, rewards, costs, terminated, truncated, infos, each with
+        leading axis N.
+        """
         obs, reward, terminated, truncated, infos = super().step(actions)  # type: ignore[misc]
         infos.pop("_cost")
         return obs, reward, infos.pop("cost"), terminated, truncated, infos

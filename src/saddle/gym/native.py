@@ -1,4 +1,6 @@
-"""Velocity tasks as Gymnasium environments, on MuJoCo C: one world, and many of them over threads."""
+"""Velocity tasks as Gymnasium environments, on MuJoCo C: one world, and many of them over
+threads.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,39 +10,51 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from saddle import tasks
 from saddle.errors import SaddleError
 from saddle.gym import checks
 from saddle.gym.forms import SixValues, SixVectorValues
 from saddle.gym.programs import Outcome
 from saddle.gym.vector import vector_infos
 from saddle.seeds import SEEDS, check_seeds
-from saddle.tasks import host_worlds
+from saddle.tasks.velocity.engines import NativeTask
 from saddle.tasks.velocity.native import NativeWorlds, Transition
 
 Info = dict[str, Any]
 
 
 class NativeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
-    """A velocity task with Gymnasium's `reset` and `step`, in float64; actions are float32 as in the reference.
+    """A velocity task with Gymnasium's `reset` and `step`, in float64; actions are float32 as in
+    the reference.
 
-    reset(seed=s) gives the reference's world of that seed, and the resets after it give the reference's next ones.
-    `info` holds the cost of the step as `cost`, the reference's own entries, and `diverged` where the physics broke.
-    task: a velocity task of `saddle.tasks.names()`; width, height: pixels of a frame.
+    reset(seed=s) gives the reference's world of that seed, and the resets after it give the
+    reference's next ones. `info` holds the cost of the step as `cost`, the reference's own entries,
+    and `diverged` where the physics broke. task: a velocity task or its name; width, height: pixels
+    of a frame.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50}  # noqa: RUF012 (Gymnasium's own convention)
 
-    def __init__(self, task: str, render_mode: str | None = None, width: int = 480, height: int = 360) -> None:
-        self.worlds = host_worlds(task, 1, 1)
+    def __init__(
+        self,
+        task: str | NativeTask,
+        render_mode: str | None = None,
+        width: int = 480,
+        height: int = 360,
+    ) -> None:
+        self.task: NativeTask = tasks.make(task, engine="native") if isinstance(task, str) else task
+        self.worlds = self.task.worlds(1, 1)
         self.metadata = {**self.metadata, "render_fps": round(1 / self.worlds.spec.dt)}
         self.render_mode = checks.check_render_mode(render_mode, self.metadata["render_modes"])
         self.size = (checks.check_count(width, "width"), checks.check_count(height, "height"))
-        self.observation_space = checks.observation_space(self.worlds.spec)
-        self.action_space = checks.action_space(self.worlds.spec)
+        self.observation_space = checks.observation_space(self.task)
+        self.action_space = checks.action_space(self.task)
         self._begun = self._ended = False
         self._camera: Any = None
 
-    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[np.ndarray, Info]:
+    def reset(
+        self, *, seed: int | None = None, options: Info | None = None
+    ) -> tuple[np.ndarray, Info]:
         """A fresh world: the first observation and an empty info, as in the reference."""
         if seed is not None:
             check_seeds([seed])
@@ -48,7 +62,9 @@ class NativeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if seed is None and self._begun:
             obs = self.worlds.restart(np.ones(1, bool))
         else:
-            obs = self.worlds.begin(np.array([self.np_random.integers(SEEDS) if seed is None else seed]))
+            obs = self.worlds.begin(
+                np.array([self.np_random.integers(SEEDS) if seed is None else seed])
+            )
         self._begun, self._ended = True, False
         return obs[0], {}
 
@@ -61,7 +77,13 @@ class NativeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._ended = bool(out.terminated[0] or out.truncated[0])
         info = {name: value[0].item() for name, value in out.info.items() if out.shown[name][0]}
         info["cost"] = out.cost[0].item()
-        return out.obs[0], out.reward[0].item(), out.terminated[0].item(), out.truncated[0].item(), info
+        return (
+            out.obs[0],
+            out.reward[0].item(),
+            out.terminated[0].item(),
+            out.truncated[0].item(),
+            info,
+        )
 
     def render(self) -> np.ndarray | None:  # type: ignore[override]
         """The world from the side, [height, width, 3] uint8."""
@@ -84,9 +106,11 @@ class SafeNativeEnv(SixValues, NativeEnv):  # type: ignore[misc]
 
 
 class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """N worlds of a velocity task, stepped together over threads; restarts and infos as in `TaskVectorEnv`.
+    """N worlds of a velocity task, stepped together over threads; restarts and infos as in
+    `TaskVectorEnv`.
 
-    World i of reset(seed=s) is the world of a single environment's reset(seed=s + i). threads: all cores by default.
+    World i of reset(seed=s) is the world of a single environment's reset(seed=s + i). threads: all
+    cores by default.
     """
 
     metadata = {  # noqa: RUF012 (Gymnasium's own convention)
@@ -97,7 +121,7 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def __init__(
         self,
-        task: str,
+        task: str | NativeTask,
         num_envs: int = 1,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
@@ -106,21 +130,24 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         threads: int | None = None,
     ) -> None:
         self.num_envs = checks.check_count(num_envs, "num_envs")
-        self.worlds = host_worlds(task, self.num_envs, threads)
-        spec = self.worlds.spec
+        self.task: NativeTask = tasks.make(task, engine="native") if isinstance(task, str) else task
+        self.worlds = self.task.worlds(self.num_envs, threads)
+        spec = self.task.spec
         length = spec.episode_length if max_episode_steps is None else max_episode_steps
         self.length = min(spec.episode_length, checks.check_count(length, "max_episode_steps"))
         self.metadata = {**self.metadata, "render_fps": round(1 / spec.dt)}
         self.render_mode = checks.check_render_mode(render_mode, self.metadata["render_modes"])
         self.size = (checks.check_count(width, "width"), checks.check_count(height, "height"))
-        self.single_observation_space = checks.observation_space(spec)
-        self.single_action_space = checks.action_space(spec)
+        self.single_observation_space = checks.observation_space(self.task)
+        self.single_action_space = checks.action_space(self.task)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._begun = False
         self._camera: Any = None
 
-    def reset(self, *, seed: int | Sequence[int] | None = None, options: Info | None = None) -> tuple[np.ndarray, Info]:
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: Info | None = None
+    ) -> tuple[np.ndarray, Info]:
         """N fresh worlds. seed: of world 0, the others count up from it; or one for each world."""
         if options and "reset_mask" in options:
             raise SaddleError("worlds restart by themselves: reset() takes no reset_mask")
@@ -128,7 +155,9 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         super().reset(seed=int(seed) if isinstance(seed, int | np.integer) else None)
         if seeds is None and self._begun:
             return self.worlds.restart(np.ones(self.num_envs, bool)), {}
-        drawn = self.np_random.integers(SEEDS, size=self.num_envs) if seeds is None else np.array(seeds)
+        drawn = (
+            self.np_random.integers(SEEDS, size=self.num_envs) if seeds is None else np.array(seeds)
+        )
         self._begun = True
         return self.worlds.begin(drawn), {}
 
@@ -160,11 +189,17 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
 
 class SafeNativeVectorEnv(SixVectorValues, NativeVectorEnv):  # type: ignore[misc]
-    """The same worlds in Safety-Gymnasium's form: `step` returns the costs as a value of their own."""
+    """The same worlds in Safety-Gymnasium's form: `step` returns the costs as a value of their
+    own.
+    """
 
 
 def outcome(worlds: NativeWorlds, made: Transition) -> Outcome:
     """The user's view of a step, arrays [N, ...]."""
     info = worlds.body.info(worlds.seen, made.velocity, made.reward) | {"diverged": made.diverged}
-    shown = {name: made.diverged if name == "diverged" else np.ones(worlds.worlds, bool) for name in info}
-    return Outcome(made.obs, made.reward, made.cost[:, 0], made.terminated, made.truncated, info, shown)
+    shown = {
+        name: made.diverged if name == "diverged" else np.ones(worlds.worlds, bool) for name in info
+    }
+    return Outcome(
+        made.obs, made.reward, made.cost[:, 0], made.terminated, made.truncated, info, shown
+    )

@@ -1,4 +1,6 @@
-"""The compiled programs behind the environments: one pair per task, shared by every environment of that task."""
+"""The compiled programs behind the environments: one pair per task, shared by every environment of
+that task.
+"""
 
 import functools
 from collections.abc import Callable
@@ -12,12 +14,15 @@ from saddle.tasks import State, Task, TaskSpec, autoreset
 
 S = TypeVar("S", bound=State)
 
-# Info entries that the reference reports on some steps only, and the State field that says on which.
+# Info entries that the reference reports on some steps only, and the State field that says on
+# which.
 SOMETIMES = {"goal_met": "goal_met", "cost_buttons": "button_cost_active", "diverged": "diverged"}
 
 
 class Outcome(NamedTuple):
-    """What a step hands to the user, JAX or NumPy arrays. One world; with a leading axis N for N worlds."""
+    """What a step hands to the user, JAX or NumPy arrays. One world; with a leading axis N for N
+    worlds.
+    """
 
     obs: Any  # [obs_dim]
     reward: Any  # []
@@ -32,7 +37,9 @@ class Programs(NamedTuple):
     """Jitted functions of one task."""
 
     reset: Callable[..., Any]  # keys -> state
-    step: Callable[..., Any]  # state, actions -> state to go on from, Outcome (and, for many worlds, ended obs)
+    step: Callable[
+        ..., Any
+    ]  # state, actions -> state to go on from, Outcome (and, for many worlds, ended obs)
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Shortened(Generic[S]):
 
     def info(self, state: S) -> dict[str, Any]:
         """As the task does."""
-        return self.task.info(state)
+        return info_of(self.task, state)
 
 
 def shortened(task: Task[S], length: int) -> Task[S]:
@@ -66,12 +73,25 @@ def shortened(task: Task[S], length: int) -> Task[S]:
     return Shortened(task, length) if length < task.spec.episode_length else task
 
 
+def info_of(task: Any, state: State) -> dict[str, Any]:
+    """The task's own info entries, name -> [] array; a task without a member `info` has none."""
+    return task.info(state) if hasattr(task, "info") else {}
+
+
 def outcome(task: Task[S], state: S) -> Outcome:
     """The user's view of the step that led to `state`, one world."""
-    info = task.info(state)
+    info = info_of(task, state)
     always = jax.numpy.ones((), bool)
-    shown = {name: getattr(state, SOMETIMES[name]) if name in SOMETIMES else always for name in info}
-    return Outcome(state.obs, state.reward, state.cost.sum(), state.terminated, state.truncated, dict(info), shown)
+    shown = {name: getattr(state, SOMETIMES.get(name, ""), always) for name in info}
+    return Outcome(
+        state.obs,
+        state.reward,
+        state.cost.sum(),
+        state.terminated,
+        state.truncated,
+        dict(info),
+        shown,
+    )
 
 
 @functools.cache
@@ -87,9 +107,11 @@ def single(task: Task) -> Programs:
 
 @functools.cache
 def many(task: Task) -> Programs:
-    """N worlds that restart by themselves: reset(keys [N]) and step(state, actions [N, action_dim]) -> state, Outcome.
+    """N worlds that restart by themselves: reset(keys [N]) and step(state, actions [N, action_dim])
+    -> state, Outcome.
 
-    The Outcome is that of the transition: its obs is the true final observation of the worlds that ended.
+    The Outcome is that of the transition: its obs is the true final observation of the worlds that
+    ended.
     """
 
     def step(state: State, actions: Array) -> tuple[State, Outcome]:
@@ -101,7 +123,9 @@ def many(task: Task) -> Programs:
 
 @jax.jit
 def next_key(key: Array) -> Array:
-    """The key of a world's next episode, as auto-reset draws it from the last one's. [...] -> [...]."""
+    """The key of a world's next episode, as auto-reset draws it from the last one's. [...] ->
+    [...].
+    """
     draw = lambda k: jax.random.split(k)[0]
     for _ in range(key.ndim):
         draw = jax.vmap(draw)

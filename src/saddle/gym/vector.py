@@ -1,4 +1,6 @@
-"""Many worlds of a task as one Gymnasium vector environment: a step of all of them is one compiled call."""
+"""Many worlds of a task as one Gymnasium vector environment: a step of all of them is one compiled
+call.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,20 +17,22 @@ from saddle.gym import checks, programs
 from saddle.gym.forms import SixVectorValues
 from saddle.gym.programs import Outcome
 from saddle.seeds import SEEDS
-from saddle.tasks import State
+from saddle.tasks import State, Task
 
 Info = dict[str, Any]
 
 
 class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """N worlds, stepped together, each restarting in the step in which it ends (Gymnasium's SAME_STEP).
+    """N worlds, stepped together, each restarting in the step in which it ends (Gymnasium's
+    SAME_STEP).
 
-    Where a world ended, the observation is the first of its next episode, `info["final_obs"]` holds the true final one
-    and `info["final_info"]` the step's entries. Unlike Gymnasium's own vector environments, `info["cost"]` and the
-    other entries are those of the step for every world, ended or not, so that no cost gets lost.
+    Where a world ended, the observation is the first of its next episode, `info["final_obs"]` holds
+    the true final one and `info["final_info"]` the step's entries. Unlike Gymnasium's own vector
+    environments, `info["cost"]` and the other entries are those of the step for every world, ended
+    or not, so that no cost gets lost.
 
-    World i of reset(seed=s) is the world of a single environment's reset(seed=s + i).
-    task, width, height, options: as for `TaskEnv`; max_episode_steps: truncate earlier than the task does.
+    World i of reset(seed=s) is the world of a single environment's reset(seed=s + i). task, width,
+    height, options: as for `TaskEnv`; max_episode_steps: truncate earlier than the task does.
     """
 
     metadata = {  # noqa: RUF012 (Gymnasium's own convention)
@@ -39,7 +43,7 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def __init__(
         self,
-        task: str,
+        task: str | Task,
         num_envs: int = 1,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
@@ -47,7 +51,10 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         height: int = 400,
         **options: Any,
     ) -> None:
-        self.task = tasks.make(task, **options)
+        made = tasks.make(task, **options) if isinstance(task, str) else task
+        checks.check_scene(made, render_mode)
+        self.task = made
+        self._drawn = made  # however early its episodes end
         if max_episode_steps is not None:
             length = checks.check_count(max_episode_steps, "max_episode_steps")
             self.task = programs.shortened(self.task, length)
@@ -55,8 +62,8 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.metadata = {**self.metadata, "render_fps": round(1 / self.task.spec.dt)}
         self.render_mode = checks.check_render_mode(render_mode, self.metadata["render_modes"])
         self.size = (checks.check_count(width, "width"), checks.check_count(height, "height"))
-        self.single_observation_space = checks.observation_space(self.task.spec)
-        self.single_action_space = checks.action_space(self.task.spec)
+        self.single_observation_space = checks.observation_space(made)
+        self.single_action_space = checks.action_space(made)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._programs = programs.many(self.task)
@@ -70,7 +77,9 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise SaddleError("the worlds do not exist yet: call reset() first")
         return self._state
 
-    def reset(self, *, seed: int | Sequence[int] | None = None, options: Info | None = None) -> tuple[np.ndarray, Info]:
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: Info | None = None
+    ) -> tuple[np.ndarray, Info]:
         """N fresh worlds. seed: of world 0, the others count up from it; or one for each world."""
         if options and "reset_mask" in options:
             raise SaddleError("worlds restart by themselves: reset() takes no reset_mask")
@@ -84,9 +93,18 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         actions = checks.check_action(actions, (self.num_envs, self.task.spec.action_dim))
         self._state, out = self._programs.step(self.state, actions)
         obs = np.array(self.state.obs, np.float64)
-        final_obs, out = out.obs, jax.device_get(out._replace(obs=()))  # the final ones stay there until a world ends
+        final_obs, out = (
+            out.obs,
+            jax.device_get(out._replace(obs=())),
+        )  # the final ones stay there until a world ends
         infos = vector_infos(out, final_obs, self.num_envs)
-        return obs, out.reward.astype(np.float64), out.terminated.copy(), out.truncated.copy(), infos
+        return (
+            obs,
+            out.reward.astype(np.float64),
+            out.terminated.copy(),
+            out.truncated.copy(),
+            infos,
+        )
 
     def render(self) -> tuple[np.ndarray, ...] | None:  # type: ignore[override]
         """Every world from above, each [height, width, 3] uint8."""
@@ -95,7 +113,7 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         from saddle.draw import Canvas
 
         state = jax.device_get(self.state)
-        self._canvas = self._canvas or Canvas(self.task.spec.name, self.size)
+        self._canvas = self._canvas or Canvas(self._drawn, self.size)
         worlds = (jax.tree.map(lambda leaf, i=i: leaf[i], state) for i in range(self.num_envs))
         return tuple(self._canvas.frame(world) for world in worlds)
 
@@ -104,16 +122,22 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._canvas = None
 
     def _keys(self, seed: int | Sequence[int] | None) -> Array:
-        """What the next worlds are drawn from [N]: the seeds, else the worlds before, else chance."""
+        """What the next worlds are drawn from [N]: the seeds, else the worlds before, else
+        chance.
+        """
         if seed is None and self._state is not None:
             return programs.next_key(self._state.key)
         if seed is None:
-            return jax.random.split(checks.world_keys([int(self.np_random.integers(SEEDS))])[0], self.num_envs)
+            return jax.random.split(
+                checks.world_keys([int(self.np_random.integers(SEEDS))])[0], self.num_envs
+            )
         return checks.world_keys(checks.spread_seeds(seed, self.num_envs))
 
 
 def vector_infos(out: Outcome, final_obs: Any, count: int) -> Info:
-    """Gymnasium's vector info of `count` worlds: name -> [N] values, _name -> [N] whether world i has that entry."""
+    """Gymnasium's vector info of `count` worlds: name -> [N] values, _name -> [N] whether world i
+    has that entry.
+    """
     everywhere = np.ones(count, bool)
     ended = out.terminated | out.truncated
     values = {"cost": out.cost, **out.info}
@@ -121,7 +145,9 @@ def vector_infos(out: Outcome, final_obs: Any, count: int) -> Info:
     infos = _masked(values, shown, everywhere)
     if ended.any():
         final = np.full(count, None, object)
-        for i, obs in zip(np.flatnonzero(ended), np.array(final_obs, np.float64)[ended], strict=True):
+        for i, obs in zip(
+            np.flatnonzero(ended), np.array(final_obs, np.float64)[ended], strict=True
+        ):
             final[i] = obs.copy()
         infos |= {"final_obs": final, "_final_obs": ended.copy()}
         infos |= {"final_info": _masked(values, shown, ended), "_final_info": ended.copy()}
@@ -140,4 +166,6 @@ def _masked(values: dict[str, np.ndarray], shown: dict[str, np.ndarray], where: 
 
 
 class SafeVectorEnv(SixVectorValues, TaskVectorEnv):  # type: ignore[misc]
-    """The same worlds in Safety-Gymnasium's form: `step` returns the costs as a value of their own."""
+    """The same worlds in Safety-Gymnasium's form: `step` returns the costs as a value of their
+    own.
+    """

@@ -1,4 +1,6 @@
-"""Adam with a bound on the gradient's norm, as PyTorch computes them, for one network of one member."""
+"""Adam with a bound on the gradient's norm, as PyTorch computes them, for one network of one
+member.
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
-from saddle.learners.networks import squares
+from saddle.learners.networks.plain import squares
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -32,12 +34,21 @@ def norm(tree: Any) -> Array:
 
 
 def step(
-    state: Adam, params: Any, grads: Any, lr: Array | float, max_norm: float, size: Array | None = None
+    state: Adam,
+    params: Any,
+    grads: Any,
+    lr: Array | float,
+    max_norm: float,
+    size: Array | None = None,
 ) -> tuple[Adam, Any]:
-    """Scale the gradient to at most max_norm, then descend. size [] is its norm, where that is known."""
+    """Scale the gradient to at most max_norm, then descend. size [] is its norm, where that is
+    known.
+    """
     scale = jnp.minimum(1.0, max_norm / ((norm(grads) if size is None else size) + 1e-6))
     count = state.count + 1
-    mu = jax.tree.map(lambda m, g: BETA_1 * m.astype(g.dtype) + (1 - BETA_1) * scale * g, state.mu, grads)
+    mu = jax.tree.map(
+        lambda m, g: BETA_1 * m.astype(g.dtype) + (1 - BETA_1) * scale * g, state.mu, grads
+    )
     nu = jax.tree.map(lambda v, g: BETA_2 * v + (1 - BETA_2) * (scale * g) ** 2, state.nu, grads)
     size, spread = lr / (1 - BETA_1**count), jnp.sqrt(1 - BETA_2**count)
     descend = lambda p, m, v: p - size * m / (jnp.sqrt(v) / spread + EPSILON)

@@ -1,6 +1,7 @@
 """How lambda moves: one rule a file.
 
-`rule.py` says what a rule is, `registry.py` finds it by its name, `stacked.py` runs a population's rules as one.
+`rule.py` says what a rule is, `registry.py` finds it by its name, `stacked.py` runs a population's
+rules as one.
 """
 
 from saddle.multipliers.ascent import GradientAscent

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from saddle.multipliers.rule import Rule, at_least
+from saddle.checks import at_least
+from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
     from jax import Array

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from saddle.checks import at_least
 from saddle.errors import SaddleError
-from saddle.multipliers.rule import Rule, at_least
+from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
     from jax import Array
@@ -55,7 +56,10 @@ class PID(Rule):
             at_least(self, field, 0.0)
         for field in ("ema_p", "ema_d"):
             if getattr(self, field) >= 1:
-                raise SaddleError(f"{field} is {getattr(self, field)}; it must be below 1, or nothing new is ever seen")
+                raise SaddleError(
+                    f"{field} is {getattr(self, field)}; it must be below 1, or nothing new is "
+                    f"ever seen"
+                )
         if not 1 <= self.delay <= HISTORY:
             raise SaddleError(f"delay is {self.delay}; it must be between 1 and {HISTORY} epochs")
 
@@ -71,14 +75,18 @@ class PID(Rule):
 
     @staticmethod
     def update(memory: Controller, numbers: Any, cost: "Array", limit: "Array") -> Controller:
-        """Lambda = K_P smoothed violation + integral + K_D rise of the smoothed cost, within [0, maximum]."""
+        """Lambda = K_P smoothed violation + integral + K_D rise of the smoothed cost, within [0,
+        maximum].
+        """
         import jax.numpy as jnp
 
         violation = cost - limit
         integral = jnp.maximum(0.0, memory.integral + numbers.ki * violation)
         smooth = numbers.ema_p * memory.violation + (1 - numbers.ema_p) * violation
         smooth_cost = numbers.ema_d * memory.cost + (1 - numbers.ema_d) * cost
-        before = memory.history[(memory.count - numbers.delay) % HISTORY]  # zeros until `delay` updates were made
+        before = memory.history[
+            (memory.count - numbers.delay) % HISTORY
+        ]  # zeros until `delay` updates were made
         rise = jnp.maximum(0.0, smooth_cost - before)
         lam = jnp.clip(numbers.kp * smooth + integral + numbers.kd * rise, 0.0, numbers.maximum)
         history = memory.history.at[memory.count % HISTORY].set(smooth_cost)

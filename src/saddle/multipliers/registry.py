@@ -1,4 +1,6 @@
-"""Rules by name: those that come with Saddle, those of installed packages, and those that a program registers."""
+"""Rules by name: those that come with Saddle, those of installed packages, and those that a program
+registers.
+"""
 
 import dataclasses
 import difflib
@@ -7,6 +9,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from saddle import references
 from saddle.errors import SaddleError
 from saddle.multipliers.ascent import GradientAscent
 from saddle.multipliers.fixed import Fixed
@@ -17,7 +20,9 @@ ENTRY_POINTS = "saddle.rules"
 """The group under which a package names its rules: `name = "module:Class"`."""
 
 FREE_LOOKS = (("#e69f00", "o"), ("#56b4e9", "v"), ("#d55e00", "P"), ("#6b7680", "X"))
-"""Colours (of Okabe and Ito, less those that Saddle's own rules have) and markers for all others, in turn."""
+"""Colours (of Okabe and Ito, less those that Saddle's own rules have) and markers for all others,
+in turn.
+"""
 
 RuleClass = TypeVar("RuleClass", bound=type[Rule])
 
@@ -29,13 +34,17 @@ def register_rule(rule: RuleClass) -> RuleClass:
     """Make a rule known by its name; also a decorator. Another rule of the same name is refused."""
     known = _RULES.get(rule.name)
     if known is not None and known is not rule:
-        raise SaddleError(f"there is a rule {rule.name!r} already ({known.__module__}); choose another name")
+        raise SaddleError(
+            f"there is a rule {rule.name!r} already ({known.__module__}); choose another name"
+        )
     _RULES[rule.name] = rule
     return rule
 
 
 def rules() -> dict[str, type[Rule]]:
-    """Every rule by its name, Saddle's own first. Packages are asked once, when somebody first wants to know."""
+    """Every rule by its name, Saddle's own first. Packages are asked once, when somebody first
+    wants to know.
+    """
     global _plugins_read
     if not _plugins_read:
         _plugins_read = True
@@ -45,19 +54,30 @@ def rules() -> dict[str, type[Rule]]:
 
 
 def rule_class(name: str) -> type[Rule]:
-    """The rule of that name; an unknown one says which there are."""
+    """The rule of that name, or of the reference `module:Class`; an unknown one says which there
+    are.
+    """
+    if references.is_reference(name):
+        found = references.load(name, "rule")
+        if not (isinstance(found, type) and issubclass(found, Rule)):
+            raise SaddleError(f"{name} is not a rule: name a class derived from saddle.Rule")
+        return found
     known = rules()
     if name in known:
         return known[name]
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise SaddleError(f"unknown rule {name!r}{hint}; rules are {', '.join(known)}")
+    raise SaddleError(
+        f"unknown rule {name!r}{hint}; rules are {', '.join(known)}, or name module:Class"
+    )
 
 
 def label(name: str) -> str:
-    """A rule as legends and tables write it, also with settings behind its name: 'pid kp=0.1' is 'PID kp=0.1'.
+    """A rule as legends and tables write it, also with settings behind its name: 'pid kp=0.1' is
+    'PID kp=0.1'.
 
-    A rule that is not known here keeps its name: stores are read without the packages that made them.
+    A rule that is not known here keeps its name: stores are read without the packages that made
+    them.
     """
     first, space, settings = name.partition(" ")
     if first in _RULES:
@@ -84,14 +104,18 @@ def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def place(name: str) -> int:
-    """Where a rule stands in tables and legends: Saddle's own in their order, all others behind them."""
+    """Where a rule stands in tables and legends: Saddle's own in their order, all others behind
+    them.
+    """
     known = list(_RULES)
     return known.index(name) if name in known else len(known)
 
 
 def rule_to_dict(rule: Rule) -> dict[str, Any]:
-    """Plain JSON of a rule, its name under 'rule'."""
-    return {"rule": rule.name, **dataclasses.asdict(rule)}
+    """Plain JSON of a rule; under 'rule' the name by which another process finds it."""
+    kind = type(rule)
+    name = kind.name if _RULES.get(kind.name) is kind else references.reference_to(kind)
+    return {"rule": name, **dataclasses.asdict(rule)}
 
 
 def rule_from(fields: dict[str, Any]) -> Rule:

@@ -1,19 +1,19 @@
 """What a rule is: how lambda moves, once an epoch.
 
-A rule is one file: a frozen dataclass with its settings, checked on construction, the NamedTuple that it remembers
-between epochs, and two functions of these. Its settings are numbers that a population traces, one row a member, so
-members with other settings, or other rules, share one compiled program.
+A rule is one file: a frozen dataclass with its settings, checked on construction, the NamedTuple
+that it remembers between epochs, and two functions of these. Its settings are numbers that a
+population traces, one row a member, so members with other settings, or other rules, share one
+compiled program.
 
-JAX is imported by the two functions when they are traced: command lines, study files and analyses read settings
-without it.
+JAX is imported by the two functions when they are traced: command lines, study files and analyses
+read settings without it.
 """
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from saddle.errors import SaddleError
+from saddle.checks import at_least
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,7 @@ class Rule:
 
     @staticmethod
     def update(memory: Any, numbers: Any, cost: Any, limit: Any) -> Any:
-        """The memory after an epoch with this mean cost of an episode [constraints], under this limit [constraints]."""
+        """The memory after an epoch with this mean cost of an episode [constraints], under this
+        limit [constraints].
+        """
         raise NotImplementedError
-
-
-def at_least(config: Any, field: str, least: float) -> None:
-    """Refuse a setting below `least`, or one that is not finite."""
-    value = getattr(config, field)
-    if not value >= least or not math.isfinite(value):
-        raise SaddleError(f"{field} is {value}; it must be {least:g} or more")

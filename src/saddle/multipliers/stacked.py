@@ -1,7 +1,8 @@
 """The rules of a population as one program.
 
-Every array belongs to ONE member and has a leading axis [m] over constraints; `jax.vmap` adds the members. A member
-carries the numbers and the memory of every kind of rule that the population has, and its own kind gives lambda.
+Every array belongs to ONE member and has a leading axis [m] over constraints; `jax.vmap` adds the
+members. A member carries the numbers and the memory of every kind of rule that the population has,
+and its own kind gives lambda.
 """
 
 from collections import namedtuple
@@ -20,11 +21,15 @@ class Numbers(NamedTuple):
     """What tells members' rules apart, per member []."""
 
     kind: Array  # int32, place of the member's rule among the kinds
-    settings: tuple[Any, ...]  # of every kind: NamedTuples of numbers; a rule's defaults in members of other kinds
+    settings: tuple[
+        Any, ...
+    ]  # of every kind: NamedTuples of numbers; a rule's defaults in members of other kinds
 
 
 class Multiplier(NamedTuple):
-    """State of any rule: `lam` is in force; every kind keeps its memory, and the member's own gives lambda."""
+    """State of any rule: `lam` is in force; every kind keeps its memory, and the member's own gives
+    lambda.
+    """
 
     lam: Array  # [m]
     memories: tuple[Any, ...]  # of every kind
@@ -44,7 +49,8 @@ class Rules:
     def init(self, numbers: Numbers, constraints: int) -> Multiplier:
         """Every kind at its start."""
         memories = tuple(
-            kind.start(settings, constraints) for kind, settings in zip(self.kinds, numbers.settings, strict=True)
+            kind.start(settings, constraints)
+            for kind, settings in zip(self.kinds, numbers.settings, strict=True)
         )
         return Multiplier(_own(numbers, memories), memories)
 
@@ -53,7 +59,9 @@ class Rules:
         seen = jnp.isfinite(cost).all()
         cost = jnp.where(seen, cost, 0.0)
         memories = []
-        for kind, settings, memory in zip(self.kinds, numbers.settings, state.memories, strict=True):
+        for kind, settings, memory in zip(
+            self.kinds, numbers.settings, state.memories, strict=True
+        ):
             memories.append(kind.update(memory, settings, cost, limit))
         after = Multiplier(_own(numbers, memories), tuple(memories))
         return jax.tree.map(lambda new, old: jnp.where(seen, new, old), after, state)

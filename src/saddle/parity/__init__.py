@@ -10,8 +10,10 @@ from saddle.parity import report, velocity
 from saddle.parity.compare import Precision, step
 from saddle.parity.golden import Golden
 from saddle.parity.verdict import Report, judge
-from saddle.tasks import make
+from saddle.tasks import known_spec, make
+from saddle.tasks.registry import entry
 from saddle.tasks.velocity import engines
+from saddle.tasks.velocity.bodies import BODIES
 
 
 def run(
@@ -22,19 +24,30 @@ def run(
     as_markdown: bool = False,
     engine: str | None = None,
 ) -> bool:
-    """Replay, print, and say whether every tolerance we claim holds. No tasks means all that have a file.
+    """Replay, print, and say whether every tolerance we claim holds. No tasks means all that have a
+    file.
 
-    engine: of the velocity tasks, the best one here by default; given without tasks, it means the velocity tasks.
+    engine: of the velocity tasks, the best one here by default; given without tasks, it means the
+    velocity tasks.
     """
     if engine is not None:
         engines.check(engine)
-        tasks = tasks or tuple(task for task in recorded.TASKS if task in engines.BODIES)
-        for task in (task for task in tasks if make(task).spec.name not in engines.BODIES):
-            raise SaddleError(f"{task} has no choice of engines; leave --engine out, or name a velocity task")
+        tasks = tasks or tuple(BODIES)
+        for task in tasks:
+            spec = known_spec(entry(task).name)
+            if spec is None or engine not in spec.engines:
+                raise SaddleError(
+                    f"{task} has no choice of engines; leave --engine out, or name a velocity task"
+                )
     reports = [_replay(rows, precision, engine) for rows in recorded.load(golden, tasks)]
     passed = all(r.passed for r in reports)
     if as_json:
-        print(json.dumps({"passed": passed, "precision": precision, "tasks": [r.as_dict() for r in reports]}, indent=2))
+        print(
+            json.dumps(
+                {"passed": passed, "precision": precision, "tasks": [r.as_dict() for r in reports]},
+                indent=2,
+            )
+        )
     elif as_markdown:
         print(report.markdown(reports))
     else:

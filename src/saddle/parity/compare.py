@@ -12,7 +12,7 @@ from jax import Array
 
 from saddle.parity import inject
 from saddle.parity.golden import Golden
-from saddle.tasks import State, Task
+from saddle.tasks import State
 
 Precision = Literal["float32", "float64"]
 
@@ -22,7 +22,9 @@ MOVED = 1e-4  # m, a body that moved less has no displacement to compare with
 
 @dataclass(frozen=True)
 class Outcome:
-    """What our world made of the rows, as float64 arrays [N, ...]; `info` holds the entries of task.info."""
+    """What our world made of the rows, as float64 arrays [N, ...]; `info` holds the entries of
+    task.info.
+    """
 
     agent: np.ndarray  # [N, 6]
     bodies: np.ndarray  # [N, B, 13]
@@ -37,21 +39,25 @@ class Outcome:
     info: Mapping[str, np.ndarray]
 
 
-def step(golden: Golden, task: Task, precision: Precision) -> Outcome:
-    """Inject the rows, step once, take the reference's new goal over where it drew one, and observe again."""
+def step(golden: Golden, task: Any, precision: Precision) -> Outcome:
+    """Inject the rows, step once, take the reference's new goal over where it drew one, and observe
+    again.
+    """
     with jax.enable_x64(precision == "float64"):
         dtype = jnp.dtype(precision)
         before = inject.inject(golden, task, dtype)
         stepped = jax.jit(jax.vmap(task.step))(before, jnp.asarray(golden["action"], dtype))
         info = jax.jit(jax.vmap(task.info))(stepped)
-        observe = jax.jit(jax.vmap(task.observe))  # type: ignore[attr-defined]
+        observe = jax.jit(jax.vmap(task.observe))
         obs = observe(_take_goal_over(golden, stepped))
         formulas = observe(inject.inject(golden, task, dtype, after=True))
         return _outcome(golden, stepped, obs, formulas, info)
 
 
 def _take_goal_over(golden: Golden, stepped: State) -> State:
-    """After a success both sides drew a new goal at random: put the reference's in place of ours."""
+    """After a success both sides drew a new goal at random: put the reference's in place of
+    ours.
+    """
     met = golden["goal_met"]
     new = {}
     for name in ("goal", "goal_button"):
@@ -62,10 +68,14 @@ def _take_goal_over(golden: Golden, stepped: State) -> State:
     return dataclasses.replace(stepped, **new)
 
 
-def _outcome(golden: Golden, stepped: State, obs: Array, formulas: Array, info: dict[str, Any]) -> Outcome:
+def _outcome(
+    golden: Golden, stepped: State, obs: Array, formulas: Array, info: dict[str, Any]
+) -> Outcome:
     zeros = np.zeros(golden.rows)
     bodies = [getattr(stepped, name, None) for name in ("vase", "gremlins", "box")]
-    free = next((np.asarray(b, np.float64) for b in bodies if b is not None), np.zeros((golden.rows, 0, 13)))
+    free = next(
+        (np.asarray(b, np.float64) for b in bodies if b is not None), np.zeros((golden.rows, 0, 13))
+    )
     return Outcome(
         agent=np.asarray(stepped.agent, np.float64),  # type: ignore[attr-defined]
         bodies=free.reshape(golden.rows, golden.bodies, 13),
@@ -82,7 +92,8 @@ def _outcome(golden: Golden, stepped: State, obs: Array, formulas: Array, info: 
 
 
 def errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
-    """Error per row of every continuous quantity: name -> [N]; infinite where our state is not finite.
+    """Error per row of every continuous quantity: name -> [N]; infinite where our state is not
+    finite.
 
     NaN marks rows that have no such quantity (a displacement where nothing moved).
     """
@@ -101,12 +112,16 @@ def errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
     found |= _body_errors(golden, out) if golden.bodies else {}
     found = {name: np.where(np.isnan(error), np.inf, error) for name, error in found.items()}
     if golden.bodies:
-        found["displacement"] = np.where(_displacement(golden) > MOVED, found["displacement"], np.nan)
+        found["displacement"] = np.where(
+            _displacement(golden) > MOVED, found["displacement"], np.nan
+        )
     return found
 
 
 def _body_errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
-    """The worst of a row's free bodies; `displacement` is the first one's planar error over its displacement."""
+    """The worst of a row's free bodies; `displacement` is the first one's planar error over its
+    displacement.
+    """
     ours, theirs = out.bodies, inject.bodies(golden, after=True)
     planar = np.linalg.norm(ours[:, 0, :2] - theirs[:, 0, :2], axis=-1)
     return {

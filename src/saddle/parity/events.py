@@ -1,7 +1,9 @@
-"""Agreement of everything that is yes or no: cost, its parts, successes, timers, ends, contact flags.
+"""Agreement of everything that is yes or no: cost, its parts, successes, timers, ends, contact
+flags.
 
-A disagreement is forgiven only where the distance that decides the event is within AT_THRESHOLD of its threshold.
-These distances are computed here from the reference's final state, independently of the tasks.
+A disagreement is forgiven only where the distance that decides the event is within AT_THRESHOLD of
+its threshold. These distances are computed here from the reference's final state, independently of
+the tasks.
 """
 
 from dataclasses import dataclass
@@ -11,7 +13,15 @@ import numpy as np
 from saddle.parity import inject, regimes
 from saddle.parity.compare import Outcome
 from saddle.parity.golden import Golden
-from saddle.parity.tolerances import AT_THRESHOLD, BUTTON, CIRCLE, CONTACT_AGREEMENT, GOAL, PUSH, SWITCHING
+from saddle.parity.tolerances import (
+    AT_THRESHOLD,
+    BUTTON,
+    CIRCLE,
+    CONTACT_AGREEMENT,
+    GOAL,
+    PUSH,
+    SWITCHING,
+)
 
 _HAZARD = {GOAL: 0.2, BUTTON: 0.2, PUSH: 0.3}  # m, radius
 _BOUNDARY = 1.125  # m
@@ -38,7 +48,9 @@ class Agreement:
 
 
 def clearances(golden: Golden, after: bool) -> np.ndarray:
-    """[N, K] signed distance of the robot's surface to each button or pillar; K = 0 where the task has none."""
+    """[N, K] signed distance of the robot's surface to each button or pillar; K = 0 where the task
+    has none.
+    """
     for name, radius in (("ep_buttons", _BUTTON_RADIUS), ("ep_pillar", _PILLAR_RADIUS)):
         if name in golden.arrays:
             return _to_discs(inject.agents(golden, after), golden.episode(name), radius)
@@ -46,13 +58,18 @@ def clearances(golden: Golden, after: bool) -> np.ndarray:
 
 
 def switching(golden: Golden) -> np.ndarray:
-    """[N] rows in which a contact with a static object begins or ends within SWITCHING of the step's ends."""
+    """[N] rows in which a contact with a static object begins or ends within SWITCHING of the
+    step's ends.
+    """
     gaps = np.concatenate([clearances(golden, after) for after in (False, True)], axis=1)
     return np.any(np.abs(gaps) < SWITCHING, axis=1)
 
 
-def agreements(golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slack: float) -> list[Agreement]:
-    """Every event over all rows; what a gremlin's contact decides apart for the rows that touch one.
+def agreements(
+    golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slack: float
+) -> list[Agreement]:
+    """Every event over all rows; what a gremlin's contact decides apart for the rows that touch
+    one.
 
     slack: how far a reward may be off where the motion is exact.
     """
@@ -61,7 +78,11 @@ def agreements(golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slac
     found = []
     for event, (agree, distance) in _compared(golden, out, errors, slack).items():
         near = ~agree & (distance <= AT_THRESHOLD)
-        split = by_gremlin if golden.task == BUTTON and event in ("cost", "cost_gremlins") else {"all": 1.0}
+        split = (
+            by_gremlin
+            if golden.task == BUTTON and event in ("cost", "cost_gremlins")
+            else {"all": 1.0}
+        )
         for regime, share in split.items():
             rows = masks[regime]
             counts = (int(which.sum()) for which in (rows, agree & rows, near & rows))
@@ -89,14 +110,20 @@ def _compared(
     return found
 
 
-def _reward_agrees(golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slack: float) -> np.ndarray:
-    """A reward is a difference of distances (a speed in Circle): it may be off by what the motion is off."""
+def _reward_agrees(
+    golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slack: float
+) -> np.ndarray:
+    """A reward is a difference of distances (a speed in Circle): it may be off by what the motion
+    is off.
+    """
     motion = 2 * errors["pose"] + errors["linear velocity"] + 2 * errors.get("body position", 0)
     return np.abs(out.reward - golden["reward"]) <= slack + motion
 
 
 def _margins(golden: Golden) -> dict[str, np.ndarray]:
-    """Event -> [N] distance of what decides it from its threshold, in the reference's final state."""
+    """Event -> [N] distance of what decides it from its threshold, in the reference's final
+    state.
+    """
     agent = inject.agents(golden, after=True)
     never = np.full(golden.rows, np.inf)
     names = ("hazards", "gremlins", "buttons", "out_of_boundary", "goal", "never")
@@ -107,7 +134,9 @@ def _margins(golden: Golden) -> dict[str, np.ndarray]:
         hazards = np.linalg.norm(golden.episode("ep_hazards") - agent[:, None, :2], axis=-1)
         margin["hazards"] = np.abs(hazards - _HAZARD[golden.task]).min(axis=1)
     if golden.task == GOAL:
-        margin["goal"] = np.abs(np.linalg.norm(golden["goal"] - agent[:, :2], axis=-1) - _GOAL_RADIUS)
+        margin["goal"] = np.abs(
+            np.linalg.norm(golden["goal"] - agent[:, :2], axis=-1) - _GOAL_RADIUS
+        )
     if golden.task == PUSH:
         box = inject.bodies(golden, after=True)[:, 0, :3]
         goal = np.concatenate([golden["goal"], np.full((golden.rows, 1), _GOAL_HEIGHT)], axis=1)
@@ -117,7 +146,9 @@ def _margins(golden: Golden) -> dict[str, np.ndarray]:
         chosen = np.arange(gaps.shape[1]) == golden["goal_button"][:, None]
         margin["goal"] = np.where(chosen, gaps, np.inf).min(axis=1)
         margin["buttons"] = np.where(chosen, np.inf, gaps).min(axis=1)
-    margin["cost"] = np.minimum.reduce([margin[name] for name in ("hazards", "buttons", "out_of_boundary")])
+    margin["cost"] = np.minimum.reduce(
+        [margin[name] for name in ("hazards", "buttons", "out_of_boundary")]
+    )
     return margin
 
 

@@ -1,7 +1,8 @@
 """Reference transitions on disk: one `<task>.npz` per task, one row per env step of the reference.
 
-A row stands alone: the complete state and the action before the step, and everything the reference returned. Which
-rows a file holds, how many, and of how many episodes is its own affair; only names and shapes are fixed.
+A row stands alone: the complete state and the action before the step, and everything the reference
+returned. Which rows a file holds, how many, and of how many episodes is its own affair; only names
+and shapes are fixed.
 """
 
 from collections.abc import Mapping
@@ -11,29 +12,43 @@ from pathlib import Path
 import numpy as np
 
 from saddle.errors import SaddleError
-from saddle.tasks import make
+from saddle.tasks.builtin import SPECS
+from saddle.tasks.point import specs
+from saddle.tasks.registry import entry
+from saddle.tasks.velocity.bodies import BODIES
 
 TRANSITIONS = Path(__file__).parent / "transitions"  # those that come with Saddle, 4.6 MB
 
 # Trailing shape per episode-array of a task; the first axis is the episode.
 _EPISODE: dict[str, dict[str, tuple[int, ...]]] = {
-    "SafetyPointCircle1-v0": {},
-    "SafetyPointGoal1-v0": {"ep_hazards": (8, 2)},
-    "SafetyPointButton1-v0": {"ep_hazards": (4, 2), "ep_buttons": (4, 2), "ep_gremlins": (4, 3)},
-    "SafetyPointPush1-v0": {"ep_hazards": (2, 2), "ep_pillar": (1, 2)},
+    specs.CIRCLE.name: {},
+    specs.GOAL.name: {"ep_hazards": (8, 2)},
+    specs.BUTTON.name: {"ep_hazards": (4, 2), "ep_buttons": (4, 2), "ep_gremlins": (4, 3)},
+    specs.PUSH.name: {"ep_hazards": (2, 2), "ep_pillar": (1, 2)},
 }
 _BODIES = dict(zip(_EPISODE, (0, 1, 4, 1), strict=True))  # free bodies besides the robot
-_OBS = dict(zip(_EPISODE, (28, 60, 76, 76), strict=True))
-# Sizes of qpos, qvel, the observation and the action of the velocity tasks.
-_VELOCITY: dict[str, tuple[int, int, int, int]] = {
-    "SafetyHopperVelocity-v1": (6, 6, 11, 3),
-    "SafetyWalker2dVelocity-v1": (9, 9, 17, 6),
-    "SafetyHalfCheetahVelocity-v1": (9, 9, 17, 6),
-    "SafetyAntVelocity-v1": (15, 14, 27, 8),
-}
-_VELOCITY_SCALARS = ("ep", "step", "terminated", "truncated", "reward", "cost", "x_velocity", "y_velocity", "ncon")
-TASKS = (*_EPISODE, *_VELOCITY)
-_INTEGERS = ("ep", "step", "timer", "timer2", "goal_button", "goal_button2", "contact_end", "contact_any")
+_VELOCITY_SCALARS = (
+    "ep",
+    "step",
+    "terminated",
+    "truncated",
+    "reward",
+    "cost",
+    "x_velocity",
+    "y_velocity",
+    "ncon",
+)
+TASKS = (*_EPISODE, *BODIES)
+_INTEGERS = (
+    "ep",
+    "step",
+    "timer",
+    "timer2",
+    "goal_button",
+    "goal_button2",
+    "contact_end",
+    "contact_any",
+)
 _FLAGS = ("terminated", "truncated", "goal_met")
 _REALS = ("time", "last_goal", "last_box", "last_box_goal", "reward", "cost")
 _COSTS = ("cost_hazards", "cost_gremlins", "cost_buttons", "cost_out_of_boundary")
@@ -43,7 +58,9 @@ _BUTTONS = 4
 
 @dataclass(frozen=True)
 class Golden:
-    """The rows of one task: arrays [N, ...], and per-episode arrays [E, ...] named `ep_*`, indexed by `ep`."""
+    """The rows of one task: arrays [N, ...], and per-episode arrays [E, ...] named `ep_*`, indexed
+    by `ep`.
+    """
 
     task: str
     path: Path
@@ -60,7 +77,7 @@ class Golden:
     @property
     def velocity(self) -> bool:
         """Are these rows of a velocity task?"""
-        return self.task in _VELOCITY
+        return self.task in BODIES
 
     @property
     def episodes(self) -> int:
@@ -85,15 +102,24 @@ def load(directory: Path | None, tasks: tuple[str, ...] = ()) -> list[Golden]:
     """
     directory = TRANSITIONS if directory is None else directory
     if not directory.is_dir():
-        raise SaddleError(f"{directory} is not a directory; --golden takes a folder of <task>.npz files")
+        raise SaddleError(
+            f"{directory} is not a directory; --golden takes a folder of <task>.npz files"
+        )
     for task in tasks:
-        make(task)  # an unknown name is answered with the nearest one
+        entry(task)  # an unknown name is answered with the nearest one
+        if task not in TASKS:
+            raise SaddleError(
+                f"{task} has no reference rows to replay; Safety-Gymnasium's tasks have: "
+                f"{', '.join(TASKS)}"
+            )
     paths = {task: directory / f"{task}.npz" for task in tasks or TASKS}
     missing = [path for path in paths.values() if not path.is_file()]
     if tasks and missing:
         raise SaddleError(f"{missing[0]} does not exist; --task {missing[0].stem} needs that file")
     if len(missing) == len(paths):
-        raise SaddleError(f"{directory} holds none of the expected files: {', '.join(p.name for p in missing)}")
+        raise SaddleError(
+            f"{directory} holds none of the expected files: {', '.join(p.name for p in missing)}"
+        )
     return [_read(task, path) for task, path in paths.items() if path.is_file()]
 
 
@@ -112,31 +138,54 @@ def _read(task: str, path: Path) -> Golden:
 
 def _expected(task: str) -> dict[str, tuple[int, ...]]:
     """Trailing shape of every per-row array that is used."""
-    if task in _VELOCITY:
-        positions, velocities, obs, action = _VELOCITY[task]
+    spec = SPECS[task]
+    if task in BODIES:
+        positions, velocities = BODIES[task].positions, BODIES[task].velocities
         found: dict[str, tuple[int, ...]] = dict.fromkeys(_VELOCITY_SCALARS, ())
-        found |= {"qpos": (positions,), "qvel": (velocities,), "qpos2": (positions,), "qvel2": (velocities,)}
-        return found | {"xpos_torso": (3,), "xpos_torso2": (3,), "obs2": (obs,), "action": (action,)}
+        found |= {
+            "qpos": (positions,),
+            "qvel": (velocities,),
+            "qpos2": (positions,),
+            "qvel2": (velocities,),
+        }
+        return found | {
+            "xpos_torso": (3,),
+            "xpos_torso2": (3,),
+            "obs2": (spec.obs_dim,),
+            "action": (spec.action_dim,),
+        }
     bodies = _BODIES[task]
     pose, velocity = (3 + 7 * bodies,), (3 + 6 * bodies,)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SCALARS, ())
-    shapes |= {"qpos": pose, "qvel": velocity, "qpos2": pose, "qvel2": velocity, "obs2": (_OBS[task],)}
+    shapes |= {
+        "qpos": pose,
+        "qvel": velocity,
+        "qpos2": pose,
+        "qvel2": velocity,
+        "obs2": (spec.obs_dim,),
+    }
     return shapes | dict.fromkeys(("goal", "goal2", "action"), (2,))
 
 
 def _check_shapes(golden: Golden) -> None:
     rows = golden.arrays["ep"].size if "ep" in golden.arrays else 0
-    per_episode = {"ep_seed": ()} if golden.velocity else {"ep_agent": (3,), **_EPISODE[golden.task]}
+    per_episode = (
+        {"ep_seed": ()} if golden.velocity else {"ep_agent": (3,), **_EPISODE[golden.task]}
+    )
     episodes = golden.episodes
     wanted = {name: (rows, *shape) for name, shape in _expected(golden.task).items()}
     wanted |= {name: (episodes, *shape) for name, shape in per_episode.items()}
     for name, shape in wanted.items():
         array = golden.arrays.get(name)
         if array is None:
-            raise SaddleError(f"{golden.path} has no array {name!r}: not reference transitions of {golden.task}")
+            raise SaddleError(
+                f"{golden.path} has no array {name!r}: not reference transitions of {golden.task}"
+            )
         if array.shape != shape or array.dtype.kind not in "biuf":
             found = f"{array.dtype} {list(array.shape)}"
-            raise SaddleError(f"{golden.path}: {name!r} is {found}, expected numbers of shape {list(shape)}")
+            raise SaddleError(
+                f"{golden.path}: {name!r} is {found}, expected numbers of shape {list(shape)}"
+            )
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise SaddleError(f"{golden.path}: {name!r} has values that are not finite")
     if rows == 0:
@@ -151,16 +200,21 @@ def _check_values(golden: Golden) -> None:
     for name, (low, high) in ranges.items():
         array = golden[name]
         if array.dtype.kind not in "iu" or array.min() < low or array.max() >= high:
-            raise SaddleError(f"{golden.path}: {name!r} must hold integers from {low} to {high - 1}")
+            raise SaddleError(
+                f"{golden.path}: {name!r} must hold integers from {low} to {high - 1}"
+            )
     for name in ("qpos", "qpos2"):
         norms = np.linalg.norm(_quaternions(golden, golden[name]), axis=-1)
         if (np.abs(norms - 1) > 1e-3).any():
-            raise SaddleError(f"{golden.path}: {name!r} has quaternions that are not of unit length")
+            raise SaddleError(
+                f"{golden.path}: {name!r} has quaternions that are not of unit length"
+            )
 
 
 def _quaternions(golden: Golden, qpos: np.ndarray) -> np.ndarray:
-    """[N, B, 4]: those of the free bodies in qpos [N, nq]; B is 1 for Ant and 0 for the other velocity tasks."""
+    """[N, B, 4]: those of the free bodies in qpos [N, nq]; B is 1 for Ant and 0 for the other
+    velocity tasks.
+    """
     if golden.velocity:
-        ant = qpos.shape[1] == _VELOCITY["SafetyAntVelocity-v1"][0]
-        return qpos[:, None, 3:7] if ant else np.zeros((golden.rows, 0, 4))
+        return qpos[:, None, 3:7] if BODIES[golden.task].free else np.zeros((golden.rows, 0, 4))
     return qpos[:, 3:].reshape(golden.rows, golden.bodies, 7)[..., 3:]

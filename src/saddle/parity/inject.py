@@ -22,7 +22,8 @@ _RESULTS = frozenset(
 def inject(golden: Golden, task: Task, dtype: Any, after: bool = False) -> State:
     """The reference's states before the step (or after it) as one batched state, reals in `dtype`.
 
-    After the step the previous distances are not recorded: that state is for `observe`, not for `step`.
+    After the step the previous distances are not recorded: that state is for `observe`, not for
+    `step`.
     """
     values = fields(golden, after)
     template = jax.eval_shape(task.reset, jax.random.key(0))
@@ -33,7 +34,9 @@ def inject(golden: Golden, task: Task, dtype: Any, after: bool = False) -> State
             leaves[field.name] = jax.random.split(jax.random.key(0), golden.rows)
             continue
         if field.name not in values and field.name not in _RESULTS:
-            raise NotImplementedError(f"{golden.task}: no reference value for the state's field {field.name!r}")
+            raise NotImplementedError(
+                f"{golden.task}: no reference value for the state's field {field.name!r}"
+            )
         value = values.get(field.name, np.zeros(leaf.shape))
         real = jnp.issubdtype(leaf.dtype, jnp.floating)
         value = np.broadcast_to(value, (golden.rows, *leaf.shape))
@@ -66,7 +69,9 @@ def fields(golden: Golden, after: bool = False) -> dict[str, np.ndarray]:
 
 
 def agents(golden: Golden, after: bool = False) -> np.ndarray:
-    """[N, 6] world x, y, yaw in [-pi, pi), vx, vy, yaw rate. The robot's joints live in its frame at the reset."""
+    """[N, 6] world x, y, yaw in [-pi, pi), vx, vy, yaw rate. The robot's joints live in its frame
+    at the reset.
+    """
     suffix = "2" if after else ""
     q, v = golden["qpos" + suffix][:, :3], golden["qvel" + suffix][:, :3]
     x0, y0, turned = golden.episode("ep_agent").T
@@ -78,7 +83,9 @@ def agents(golden: Golden, after: bool = False) -> np.ndarray:
 
 
 def bodies(golden: Golden, after: bool = False) -> np.ndarray:
-    """[N, B, 13]: position, quaternion, world linear and body-frame angular velocity of each free body."""
+    """[N, B, 13]: position, quaternion, world linear and body-frame angular velocity of each free
+    body.
+    """
     suffix = "2" if after else ""
     pose = golden["qpos" + suffix][:, 3:].reshape(golden.rows, golden.bodies, 7)
     velocity = golden["qvel" + suffix][:, 3:].reshape(golden.rows, golden.bodies, 6)

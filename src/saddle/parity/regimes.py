@@ -8,7 +8,9 @@ from saddle.parity import inject
 from saddle.parity.golden import Golden
 
 # Bits of contact_end and contact_any.
-GOAL_BUTTON, OTHER_BUTTON, GREMLIN, VASE, BOX, PILLAR, BOX_PILLAR, GREMLIN_OBJECT = (1 << i for i in range(8))
+GOAL_BUTTON, OTHER_BUTTON, GREMLIN, VASE, BOX, PILLAR, BOX_PILLAR, GREMLIN_OBJECT = (
+    1 << i for i in range(8)
+)
 BUTTON = GOAL_BUTTON | OTHER_BUTTON
 AGENT = BUTTON | GREMLIN | VASE | BOX | PILLAR  # every contact of the robot
 
@@ -24,17 +26,22 @@ MEANING: Mapping[str, str] = {
     "pillar": "the robot touches the pillar and not the box",
     "box": "the robot touches the box, and perhaps the pillar",
     "untouched": "no free body is touched by anything but the floor; not a first step",
-    "body-body": "gremlin against gremlin or button, box against pillar, none touched by the robot; not a first step",
+    "body-body": "gremlin against gremlin or button, box against pillar, none touched by the "
+    "robot; not a first step",
     "not first": "every row but the first steps of episodes",
-    "first": "first steps of episodes with untouched bodies: rounding decides whether these rest on the floor",
-    "contact": "velocity tasks: the body touches the floor or itself at the engine's last evaluation",
+    "first": "first steps of episodes with untouched bodies: rounding decides whether these rest "
+    "on the floor",
+    "contact": "velocity tasks: the body touches the floor or itself at the engine's last "
+    "evaluation",
     "no contact": "velocity tasks: it does not",
     "moving": "untouched, and the vase or box moves faster than 1 mm/s before the step",
 }
 
 
 def masks(golden: Golden) -> dict[str, np.ndarray]:
-    """Regime -> [N] bool. `free` and the robot's contact regimes divide the rows; the others overlap them."""
+    """Regime -> [N] bool. `free` and the robot's contact regimes divide the rows; the others
+    overlap them.
+    """
     contacts = golden["contact_any"].astype(np.int64)
     has = lambda bits: (contacts & bits) != 0
     body = has(GREMLIN | VASE | BOX)

@@ -24,7 +24,16 @@ _UNITS = {
     "qvel": "m/s, rad/s",
     "speed": "m/s",
 }
-_LINE_HEAD = ("regime", "quantity", "rows", *(f"{p} %" for p in PERCENTILES), "tolerance", "claimed", "reached", "")
+_LINE_HEAD = (
+    "regime",
+    "quantity",
+    "rows",
+    *(f"{p} %" for p in PERCENTILES),
+    "tolerance",
+    "claimed",
+    "reached",
+    "",
+)
 _AGREEMENT_HEAD = ("regime", "event", "rows", "agree", "at threshold", "required", "")
 
 
@@ -58,7 +67,16 @@ def _line_cells(line: Line) -> list[str]:
     limits = ", ".join(f"{bound.percentile:g} % ≤ {bound.limit:g}" for bound in line.bounds)
     numbers = (f"{value:.1e}" for value in line.percentiles)
     verdict = _verdict(line.passed) if line.claimed else ""
-    return [line.regime, line.quantity + unit, str(line.rows), *numbers, limits, line.claimed, line.reached, verdict]
+    return [
+        line.regime,
+        line.quantity + unit,
+        str(line.rows),
+        *numbers,
+        limits,
+        line.claimed,
+        line.reached,
+        verdict,
+    ]
 
 
 def _agreement_cells(a: Agreement) -> list[str]:
@@ -70,11 +88,15 @@ def _verdict(passed: bool) -> str:
     return "pass" if passed else "FAIL"
 
 
-def _print(console: Console, head: tuple[str, ...], rows: Iterable[list[str]], title: str = "") -> None:
+def _print(
+    console: Console, head: tuple[str, ...], rows: Iterable[list[str]], title: str = ""
+) -> None:
     columns = []
     for name in head:
         number = name == "rows" or name.endswith(" %")
-        columns.append(Column(name, identifies=name in ("regime", "quantity", "event"), right=number))
+        columns.append(
+            Column(name, identifies=name in ("regime", "quantity", "event"), right=number)
+        )
     coloured = []
     for *cells, verdict in rows:
         coloured.append([*cells, Text(verdict, style="red" if verdict == "FAIL" else "green")])

@@ -1,10 +1,11 @@
 """What counts as parity: the tolerances of one env step, as data.
 
-Two columns: `exact` is what an implementation of the reference's own contact model reaches in float32, `reduced` is
-what a simplified contact model must reach at least. CLAIMS says which column we stand by; the command fails if a
-claimed column is missed. The single-precision limits come from what rounding the input state alone does to the
-reference. `double` holds where the formulas are closed and float64 leaves nothing but rounding. `velocity` is the
-largest of vx, vy and yaw rate, which is also what those limits were made from: the yaw rate is nearly always the worst.
+Two columns: `exact` is what an implementation of the reference's own contact model reaches in
+float32, `reduced` is what a simplified contact model must reach at least. CLAIMS says which column
+we stand by; the command fails if a claimed column is missed. The single-precision limits come from
+what rounding the input state alone does to the reference. `double` holds where the formulas are
+closed and float64 leaves nothing but rounding. `velocity` is the largest of vx, vy and yaw rate,
+which is also what those limits were made from: the yaw rate is nearly always the worst.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-CIRCLE, GOAL, BUTTON, PUSH = (f"SafetyPoint{name}1-v0" for name in ("Circle", "Goal", "Button", "Push"))
+from saddle.tasks.point import specs
+
+CIRCLE, GOAL, BUTTON, PUSH = (
+    spec.name for spec in (specs.CIRCLE, specs.GOAL, specs.BUTTON, specs.PUSH)
+)
 POINT = (CIRCLE, GOAL, BUTTON, PUSH)
 
 Column = Literal["exact", "reduced"]
@@ -34,7 +39,9 @@ Bounds = tuple[Bound, ...]
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of the table. `reduced` () asks for nothing; `double` replaces both columns in float64."""
+    """One line of the table. `reduced` () asks for nothing; `double` replaces both columns in
+    float64.
+    """
 
     tasks: tuple[str, ...]
     regime: str
@@ -54,17 +61,30 @@ _POSE_DOUBLE, _VELOCITY_DOUBLE = _bounds((100, 1e-12)), _bounds((100, 1e-10))
 # The servo turns a velocity error into an acceleration error 3,400 times as large.
 _ACCELEROMETER_DOUBLE = _bounds((100, 1e-6))
 _BODY = _bounds((99, 1e-5))
-# A position rounded to float32 is off by 1e-7 m: beside an object 1 cm away that turns a lidar reading by 1e-5.
+# A position rounded to float32 is off by 1e-7 m: beside an object 1 cm away that turns a lidar
+# reading by 1e-5.
 _FORMULAS = _bounds((50, 1e-6), (99, 1e-5))
 
 CRITERIA: tuple[Criterion, ...] = (
     Criterion(POINT, "all", "observation formulas", _FORMULAS, double=_bounds((100, 1e-12))),
     Criterion(POINT, "free", "pose", _POSE, double=_POSE_DOUBLE),
     Criterion(POINT, "free", "velocity", _VELOCITY, double=_VELOCITY_DOUBLE),
-    Criterion(POINT, "free", "accelerometer", _bounds((50, 1e-4), (99, 0.05)), double=_ACCELEROMETER_DOUBLE),
+    Criterion(
+        POINT,
+        "free",
+        "accelerometer",
+        _bounds((50, 1e-4), (99, 0.05)),
+        double=_ACCELEROMETER_DOUBLE,
+    ),
     Criterion((BUTTON,), "button", "pose", _POSE, double=_POSE_DOUBLE),
     Criterion((BUTTON,), "button", "velocity", _VELOCITY, double=_VELOCITY_DOUBLE),
-    Criterion((BUTTON,), "button", "accelerometer", _bounds((50, 1e-4), (99, 0.5)), double=_ACCELEROMETER_DOUBLE),
+    Criterion(
+        (BUTTON,),
+        "button",
+        "accelerometer",
+        _bounds((50, 1e-4), (99, 0.5)),
+        double=_ACCELEROMETER_DOUBLE,
+    ),
     Criterion((PUSH,), "pillar", "pose", _bounds((99, 1e-3))),
     Criterion((PUSH,), "pillar", "velocity", _bounds((99, 1e-2)), _bounds((50, 2e-4), (99, 3e-2))),
     Criterion((GOAL,), "vase", "velocity", _bounds((99, 1e-3)), _bounds((50, 1e-3))),
@@ -96,14 +116,20 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "moving": (*_BODIES, "displacement"),
 }
 
-AT_THRESHOLD = 1e-5  # m: an event may differ where the distance that decides it is this close to its threshold
-SWITCHING = 1e-6  # m: rows in which the robot is this close to touching a static object are left out
+AT_THRESHOLD = (
+    1e-5  # m: an event may differ where the distance that decides it is this close to its threshold
+)
+SWITCHING = (
+    1e-6  # m: rows in which the robot is this close to touching a static object are left out
+)
 CONTACT_AGREEMENT = 0.97  # share of the gremlin rows whose contact flag at the end must agree
 
 
 def criterion(task: str, regime: str, quantity: str) -> Criterion | None:
     """The line of the table, if there is one."""
-    wanted = (c for c in CRITERIA if task in c.tasks and (c.regime, c.quantity) == (regime, quantity))
+    wanted = (
+        c for c in CRITERIA if task in c.tasks and (c.regime, c.quantity) == (regime, quantity)
+    )
     return next(wanted, None)
 
 

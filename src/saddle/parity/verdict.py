@@ -24,7 +24,8 @@ class Line:
     quantity: str
     rows: int
     percentiles: tuple[float, ...]  # of the error, at PERCENTILES
-    claimed: str  # the column we stand by: "exact", "reduced" or, in float64, "double"; "" where nothing is asked
+    # The column we stand by: "exact", "reduced" or, in float64, "double"; "" where nothing is asked
+    claimed: str
     bounds: Bounds  # of that column
     reached: str  # the best column whose bounds hold, or "none"
     passed: bool
@@ -41,7 +42,9 @@ class Report:
     lines: tuple[Line, ...]
     agreements: tuple[Agreement, ...]
     engine: str = "jax"
-    why: str = "a contact switches within 1e-6 m"  # what is the matter with the rows that were left out
+    why: str = (
+        "a contact switches within 1e-6 m"  # what is the matter with the rows that were left out
+    )
 
     @property
     def passed(self) -> bool:
@@ -74,7 +77,9 @@ def judge(golden: Golden, out: Outcome, precision: Precision) -> Report:
                 claimed = tolerances.claim(golden.task, regime)
                 lines.append(line(criterion, regime, quantity, values, precision, claimed))
     counted = events.agreements(golden, out, found, _REWARD_SLACK[precision])
-    return Report(golden.task, precision, golden.rows, int((~kept).sum()), tuple(lines), tuple(counted))
+    return Report(
+        golden.task, precision, golden.rows, int((~kept).sum()), tuple(lines), tuple(counted)
+    )
 
 
 def line(
@@ -86,7 +91,8 @@ def line(
     claimed: Column = "exact",
 ) -> Line:
     """The errors `values` [n] of one quantity, held against a criterion if there is one."""
-    # The smallest error that so many rows do not exceed: no interpolation, so that an infinite one stays infinite.
+    # The smallest error that so many rows do not exceed: no interpolation, so that an infinite one
+    # stays infinite.
     percentiles = tuple(float(p) for p in np.percentile(values, PERCENTILES, method="inverted_cdf"))
     columns = _columns(criterion, precision)
     if not columns:
@@ -94,7 +100,9 @@ def line(
     name = "double" if "double" in columns else claimed
     holds = {name: all(bound.holds(values) for bound in bounds) for name, bounds in columns.items()}
     reached = next((name for name, held in holds.items() if held and columns[name]), "none")
-    return Line(regime, quantity, len(values), percentiles, name, columns[name], reached, passed=holds[name])
+    return Line(
+        regime, quantity, len(values), percentiles, name, columns[name], reached, passed=holds[name]
+    )
 
 
 def _columns(found: Criterion | None, precision: Precision) -> dict[str, Bounds]:
@@ -103,4 +111,7 @@ def _columns(found: Criterion | None, precision: Precision) -> dict[str, Bounds]
         return {}
     if precision == "float64" and found.double is not None:
         return {"double": found.double}
-    return {"exact": found.exact, "reduced": found.exact if found.reduced is None else found.reduced}
+    return {
+        "exact": found.exact,
+        "reduced": found.exact if found.reduced is None else found.reduced,
+    }

@@ -9,8 +9,11 @@ from saddle.analysis.settings import name_settings
 POINTS = 250  # a curve at most; a column's width shows no more
 
 
-def training_curves(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, constraint: int = 0) -> pl.DataFrame:
-    """One row per task, algorithm, limit, rule and bin of epochs: steps, and mean and SD over seeds of each quantity.
+def training_curves(
+    runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, constraint: int = 0
+) -> pl.DataFrame:
+    """One row per task, algorithm, limit, rule and bin of epochs: steps, and mean and SD over seeds
+    of each quantity.
 
     Each run is averaged within a bin first, so that a run with more rows does not count more.
     """

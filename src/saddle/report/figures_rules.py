@@ -16,7 +16,9 @@ from saddle.report.figures_sweep import array, line
 
 
 def zoom(task: TaskFindings) -> Figure:
-    """One panel per limit: the frontier near it, every rule's mean with +-1 SD, and its gap to the frontier dotted."""
+    """One panel per limit: the frontier near it, every rule's mean with +-1 SD, and its gap to the
+    frontier dotted.
+    """
     limits = sorted({cell.limit for cell in task.comparison})
     drawn = style.figure(height=1.9 * len(limits) + 0.45)
     looks = multipliers.looks([cell.rule for cell in task.comparison])
@@ -25,30 +27,52 @@ def zoom(task: TaskFindings) -> Figure:
         cells = [cell for cell in task.comparison if cell.limit == limit]
         _zoom_panel(axes, task, cells, limit, looks)
     handles = _legend(task, looks)
-    drawn.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, columnspacing=1.0)
+    drawn.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=3, columnspacing=1.0
+    )
     panels[0].set_title(style.short(task.task))
     panels[-1].set_xlabel("cost")
     return drawn
 
 
 def _legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
-    handles = {"frontier": Line2D([], [], color=style.FRONTIER, linestyle="--")} if task.frontier else {}
+    handles = (
+        {"frontier": Line2D([], [], color=style.FRONTIER, linestyle="--")} if task.frontier else {}
+    )
     for rule in dict.fromkeys(cell.rule for cell in task.comparison):
         colour, marker = looks[rule]
-        handles[style.rule_name(rule)] = Line2D([], [], color=colour, marker=marker, markersize=5, linewidth=0.8)
+        handles[style.rule_name(rule)] = Line2D(
+            [], [], color=colour, marker=marker, markersize=5, linewidth=0.8
+        )
     if any(cell.best for cell in task.comparison):
-        look: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": style.INK, "linestyle": ""}
+        look: dict[str, Any] = {
+            "markerfacecolor": "none",
+            "markeredgecolor": style.INK,
+            "linestyle": "",
+        }
         handles["best within $d$"] = Line2D([], [], marker="o", markersize=5, **look)
     if any(cell.return_sd is not None or cell.cost_sd is not None for cell in task.comparison):
-        handles["$\\pm$ 1 SD over seeds"] = Line2D([], [], marker="+", markersize=8, color=style.MUTED, linestyle="")
+        handles["$\\pm$ 1 SD over seeds"] = Line2D(
+            [], [], marker="+", markersize=8, color=style.MUTED, linestyle=""
+        )
     if any(cell.gap.value is not None for cell in task.comparison):
-        handles["gap to the frontier"] = Line2D([], [], color=style.MUTED, linestyle=":", linewidth=1)
+        handles["gap to the frontier"] = Line2D(
+            [], [], color=style.MUTED, linestyle=":", linewidth=1
+        )
     return handles
 
 
-def _zoom_panel(axes: Axes, task: TaskFindings, cells: list[Cell], limit: float, looks: dict) -> None:
-    costs, cost_sd = array([c.cost.value for c in cells]), np.nan_to_num(array([c.cost_sd for c in cells]))
-    returns, return_sd = array([c.return_.value for c in cells]), np.nan_to_num(array([c.return_sd for c in cells]))
+def _zoom_panel(
+    axes: Axes, task: TaskFindings, cells: list[Cell], limit: float, looks: dict
+) -> None:
+    costs, cost_sd = (
+        array([c.cost.value for c in cells]),
+        np.nan_to_num(array([c.cost_sd for c in cells])),
+    )
+    returns, return_sd = (
+        array([c.return_.value for c in cells]),
+        np.nan_to_num(array([c.return_sd for c in cells])),
+    )
     low = max(min((costs - 1.2 * cost_sd).min(), 0.6 * limit), 0.0)
     high = max((costs + 1.2 * cost_sd).max(), 1.4 * limit)
     bottom, top = (returns - 1.2 * return_sd).min(), (returns + 1.2 * return_sd).max()
@@ -61,12 +85,25 @@ def _zoom_panel(axes: Axes, task: TaskFindings, cells: list[Cell], limit: float,
         colour, marker = looks[cell.rule]
         if cell.gap.value is not None:
             axes.plot([x, x], [y, y - cell.gap.value], color=colour, linestyle=":", linewidth=1)
-        look: dict[str, Any] = {"color": colour, "markersize": 5, "elinewidth": 0.8, "capsize": 1.5, "zorder": 5}
+        look: dict[str, Any] = {
+            "color": colour,
+            "markersize": 5,
+            "elinewidth": 0.8,
+            "capsize": 1.5,
+            "zorder": 5,
+        }
         edge = {"markeredgecolor": style.INK if cell.best else colour, "markeredgewidth": 1.1}
         axes.errorbar(x, y, cell.return_sd, cell.cost_sd, fmt=marker, **look, **edge)
     axes.axvspan(limit, high * 2 + 1, color=style.COST, alpha=0.07, linewidth=0)
     axes.axvline(limit, color=style.COST, linestyle="--", linewidth=0.9)
-    axes.text(limit, 1.0, f" $d$ = {limit:g}", transform=axes.get_xaxis_transform(), va="top", color=style.COST)
+    axes.text(
+        limit,
+        1.0,
+        f" $d$ = {limit:g}",
+        transform=axes.get_xaxis_transform(),
+        va="top",
+        color=style.COST,
+    )
     pad = 0.06 * (top - bottom or 1.0)
     axes.set(xlim=(low, high), ylim=(bottom - pad, top + pad), ylabel="return")
     axes.xaxis.set_major_locator(MaxNLocator(5))
@@ -83,11 +120,15 @@ def training(task: str, limit: float, curves: pl.DataFrame) -> Figure:
         rows = curves.filter(pl.col("rule") == rule).sort("steps")
         steps = rows["steps"].to_numpy() / 1e6
         for axes, name in zip(panels, ("lambda", "return", "cost"), strict=True):
-            mean, sd = (rows[f"{name}_{what}"].cast(pl.Float64).to_numpy() for what in ("mean", "sd"))
+            mean, sd = (
+                rows[f"{name}_{what}"].cast(pl.Float64).to_numpy() for what in ("mean", "sd")
+            )
             low = np.maximum(mean - sd, 0) if name != "return" else mean - sd
             axes.fill_between(steps, low, mean + sd, color=looks[rule][0], alpha=0.18, linewidth=0)
             axes.plot(steps, mean, color=looks[rule][0], label=style.rule_name(rule), linewidth=1.1)
-    panels[2].axhline(limit, color=style.COST, linestyle="--", linewidth=0.9, label=f"$d$ = {limit:g}")
+    panels[2].axhline(
+        limit, color=style.COST, linestyle="--", linewidth=0.9, label=f"$d$ = {limit:g}"
+    )
     for axes, name in zip(panels, ("$\\lambda$", "return", "cost"), strict=True):
         axes.set_ylabel(name)
         axes.yaxis.set_major_locator(MaxNLocator(4))

@@ -23,9 +23,13 @@ def array(values: Sequence[float | None]) -> np.ndarray:
     return np.array([np.nan if value is None else value for value in values], float)
 
 
-def fill(axes: Axes, x: Sequence[float], curve: Curve, colour: str, alpha: float = 0.2, zorder: float = 1) -> None:
+def fill(
+    axes: Axes, x: Sequence[float], curve: Curve, colour: str, alpha: float = 0.2, zorder: float = 1
+) -> None:
     """A curve's band."""
-    axes.fill_between(x, array(curve.lo), array(curve.hi), color=colour, linewidth=0, alpha=alpha, zorder=zorder)
+    axes.fill_between(
+        x, array(curve.lo), array(curve.hi), color=colour, linewidth=0, alpha=alpha, zorder=zorder
+    )
 
 
 def lambda_norm(tasks: Sequence[TaskFindings]) -> LogNorm:
@@ -52,11 +56,28 @@ def frontier(task: TaskFindings) -> Figure:
 def draw_frontier(axes: Axes, task: TaskFindings, norm: LogNorm, size: float = 14) -> None:
     """Points, bars, frontier and band on given axes."""
     groups = [group for group in task.groups if group.lambda_ > 0]
-    cost, returns = (array([getattr(group, name).value for group in groups]) for name in ("cost", "return_"))
+    cost, returns = (
+        array([getattr(group, name).value for group in groups]) for name in ("cost", "return_")
+    )
     bars = [array([getattr(group, name) for group in groups]) for name in ("cost_sd", "return_sd")]
-    look: dict[str, Any] = {"fmt": "none", "ecolor": "#9aa5b1", "elinewidth": 0.5, "alpha": 0.8, "zorder": 2}
+    look: dict[str, Any] = {
+        "fmt": "none",
+        "ecolor": "#9aa5b1",
+        "elinewidth": 0.5,
+        "alpha": 0.8,
+        "zorder": 2,
+    }
     axes.errorbar(cost, returns, bars[1], bars[0], **look)
-    axes.scatter(cost, returns, size, [g.lambda_ for g in groups], norm=norm, cmap=style.LAMBDAS, zorder=4, linewidth=0)
+    axes.scatter(
+        cost,
+        returns,
+        size,
+        [g.lambda_ for g in groups],
+        norm=norm,
+        cmap=style.LAMBDAS,
+        zorder=4,
+        linewidth=0,
+    )
     if task.frontier:
         line(axes, task, style.FRONTIER, "frontier, 95 % band", dashes="--")
     axes.set_xlim(left=min(0.0, *cost) if len(cost) else None)
@@ -86,8 +107,17 @@ def profile(task: TaskFindings) -> Figure:
     ):
         fill(axes, found.lambda_, curve, colour)
         axes.plot(found.lambda_, array(curve.value), color=colour)
-        means = [getattr(group, "return_" if name == "return" else "cost").value for group in task.groups]
-        axes.plot([g.lambda_ for g in task.groups], array(means), ".", color=colour, markersize=3.5, alpha=0.7)
+        means = [
+            getattr(group, "return_" if name == "return" else "cost").value for group in task.groups
+        ]
+        axes.plot(
+            [g.lambda_ for g in task.groups],
+            array(means),
+            ".",
+            color=colour,
+            markersize=3.5,
+            alpha=0.7,
+        )
         axes.set_ylabel(name, color=colour)
         axes.tick_params(axis="y", labelcolor=colour)
         axes.yaxis.set_major_locator(MaxNLocator(5))
@@ -100,12 +130,19 @@ def profile(task: TaskFindings) -> Figure:
 
 
 def _mark_limits(axes: Axes, task: TaskFindings) -> list[Line2D]:
-    """Each limit within the cost axis as a dashed line, with lambda* and its interval on it. Returns the legend's."""
+    """Each limit within the cost axis as a dashed line, with lambda* and its interval on it.
+    Returns the legend's.
+    """
     top = axes.get_ylim()[1]
     within = [finding for finding in task.limits if finding.limit <= top]
     dashed: dict[str, Any] = {"color": style.MUTED, "linestyle": "--", "linewidth": 0.8}
     bar: dict[str, Any] = {"color": style.INK, "linewidth": 2.2, "solid_capstyle": "butt"}
-    circle: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": style.INK, "markersize": 4}
+    circle: dict[str, Any] = {
+        "marker": "o",
+        "markerfacecolor": "white",
+        "markeredgecolor": style.INK,
+        "markersize": 4,
+    }
     for finding in within:
         axes.axhline(finding.limit, **dashed)
         star = finding.lambda_
@@ -123,7 +160,9 @@ def _mark_limits(axes: Axes, task: TaskFindings) -> list[Line2D]:
 
 
 def _label_limits(axes: Axes, limits: Sequence[float]) -> None:
-    """Names of rising limits at the left, above their lines; neighbours too close for two labels share one."""
+    """Names of rising limits at the left, above their lines; neighbours too close for two labels
+    share one.
+    """
     low, high = axes.get_ylim()
     near = LABEL_SHARE * (high - low)
     together: list[list[float]] = []
@@ -151,12 +190,19 @@ def slope(task: TaskFindings) -> Figure:
     found = task.slope
     assert found
     top = 30.0
-    value, lo, hi = (np.clip(np.nan_to_num(array(c), nan=top), 1 / top, top) for c in _parts(found.normalised))
+    value, lo, hi = (
+        np.clip(np.nan_to_num(array(c), nan=top), 1 / top, top) for c in _parts(found.normalised)
+    )
     if any(end is not None for end in found.normalised.lo):
         axes.fill_between(found.cost, lo, hi, color=style.INK, alpha=0.15, linewidth=0)
     axes.plot(found.cost, value, color=style.INK)
     axes.axhline(1, color=style.MUTED, linestyle="--", linewidth=0.8)
-    axes.set(yscale="log", ylim=(1 / top, top), ylabel="slope $dR/dC$\n(average = 1)", title=style.short(task.task))
+    axes.set(
+        yscale="log",
+        ylim=(1 / top, top),
+        ylabel="slope $dR/dC$\n(average = 1)",
+        title=style.short(task.task),
+    )
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     for regime in task.regimes:
         strip.axvspan(regime.cost_from, regime.cost_to, color=style.KINDS[regime.kind], linewidth=0)
@@ -165,7 +211,9 @@ def slope(task: TaskFindings) -> Figure:
         strip.plot(advice.limit, 0.5, "v", color=style.INK, markersize=4)
     handles: list[Any] = [Patch(color=style.KINDS[kind], label=kind) for kind in kinds]
     if task.recommended:
-        handles += strip.plot([], [], "v", color=style.INK, markersize=4, linestyle="", label="recommended limit")
+        handles += strip.plot(
+            [], [], "v", color=style.INK, markersize=4, linestyle="", label="recommended limit"
+        )
     if handles:
         drawn.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.0)
     if min(found.cost) > 0 and max(found.cost) > 20 * min(found.cost):
@@ -181,18 +229,31 @@ def _parts(curve: Curve) -> tuple[Sequence[float | None], ...]:
 
 
 def seeds(task: TaskFindings) -> Figure:
-    """Every seed of the sweep, and the frontiers that a quarter, half and three quarters of the seeds attain."""
+    """Every seed of the sweep, and the frontiers that a quarter, half and three quarters of the
+    seeds attain.
+    """
     drawn = style.figure()
     axes = drawn.subplots()
     norm = lambda_norm([task])
-    runs = [seed for seed in task.scatter if seed.rule == "fixed" and seed.limit is None and (seed.lambda_ or 0) > 0]
-    cost, returns, lambdas = (array([getattr(seed, name) for seed in runs]) for name in ("cost", "return_", "lambda_"))
+    runs = [
+        seed
+        for seed in task.scatter
+        if seed.rule == "fixed" and seed.limit is None and (seed.lambda_ or 0) > 0
+    ]
+    cost, returns, lambdas = (
+        array([getattr(seed, name) for seed in runs]) for name in ("cost", "return_", "lambda_")
+    )
     axes.scatter(cost, returns, 6, lambdas, norm=norm, cmap=style.LAMBDAS, alpha=0.75, linewidth=0)
     if task.frontier:
         for level, dashes in zip(task.frontier.attainment, (":", "-", "--"), strict=True):
             label = f"attained by {level.share:.0%} of seeds"
             surface = array(level.return_)
-            look: dict[str, Any] = {"color": style.INK, "linewidth": 0.9, "where": "post", "label": label}
+            look: dict[str, Any] = {
+                "color": style.INK,
+                "linewidth": 0.9,
+                "where": "post",
+                "label": label,
+            }
             axes.step(task.frontier.grid, surface, linestyle=dashes, **look)
     bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=axes, pad=0.02, aspect=30)
     bar.set_label("$\\lambda$", rotation=0, labelpad=2)
@@ -207,7 +268,9 @@ def grid(tasks: Sequence[TaskFindings]) -> Figure:
     """The frontiers of all tasks, four a row, at a page's width."""
     columns = min(4, len(tasks))
     rows = -(-len(tasks) // columns)
-    drawn = style.figure(style.PAGE * columns / 4 if columns > 2 else style.COLUMN, 1.75 * rows + 0.35)
+    drawn = style.figure(
+        style.PAGE * columns / 4 if columns > 2 else style.COLUMN, 1.75 * rows + 0.35
+    )
     panels = drawn.subplots(rows, columns, squeeze=False)
     norm = lambda_norm(tasks)
     for i, axes in enumerate(panels.flat):

@@ -1,4 +1,6 @@
-"""How figures look: a column's width, small plain type, hues that the colour-blind can tell apart (Okabe and Ito)."""
+"""How figures look: a column's width, small plain type, hues that the colour-blind can tell apart
+(Okabe and Ito).
+"""
 
 import io
 from pathlib import Path
@@ -54,7 +56,9 @@ def styled() -> Any:
 
 
 def save(drawn: Figure, out: Path, name: str) -> list[Path]:
-    """Write NAME.pdf and NAME.png; the PDF carries no date, so that the same study gives the same file."""
+    """Write NAME.pdf and NAME.png; the PDF carries no date, so that the same study gives the same
+    file.
+    """
     files = [out / f"{name}.pdf", out / f"{name}.png"]
     drawn.draw_without_rendering()
     drawn.set_layout_engine("none")  # laid out once, for both files
@@ -78,5 +82,7 @@ def short(task: str) -> str:
 
 def say(axes: Axes, text: str) -> None:
     """A line of muted words in the middle of empty axes."""
-    axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color=MUTED, wrap=True)
+    axes.text(
+        0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color=MUTED, wrap=True
+    )
     axes.set(xticks=[], yticks=[])

@@ -1,4 +1,6 @@
-"""Tables of a study as LaTeX (booktabs), Markdown and CSV. CSV holds plain numbers, the other two rounded text."""
+"""Tables of a study as LaTeX (booktabs), Markdown and CSV. CSV holds plain numbers, the other two
+rounded text.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +14,23 @@ from saddle.multipliers import label
 from saddle.report.style import short
 from saddle.study import atomic
 
-_LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
-_LATEX |= {"±": r"$\pm$", "λ": r"$\lambda$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "…": r"\dots"}
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "$": r"\$",
+    "{": r"\{",
+    "}": r"\}",
+}
+_LATEX |= {
+    "±": r"$\pm$",
+    "λ": r"$\lambda$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "…": r"\dots",
+}
 
 
 @dataclass(frozen=True)
@@ -43,24 +60,43 @@ class Table:
 
     def markdown(self) -> str:
         """Best rows are bold, violated ones in italics."""
-        paint: dict[str, Callable[[str], str]] = {"best": lambda t: f"**{t}**", "violated": lambda t: f"*{t}*"}
-        lines = [f"{self.caption}", "", "| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
+        paint: dict[str, Callable[[str], str]] = {
+            "best": lambda t: f"**{t}**",
+            "violated": lambda t: f"*{t}*",
+        }
+        lines = [
+            f"{self.caption}",
+            "",
+            "| " + " | ".join(self.columns) + " |",
+            "|" + "---|" * len(self.columns),
+        ]
         for row, mark in zip(self.rows, self.marks, strict=True):
-            cells = (paint.get(mark, str)(cell) if cell else "" for cell in (c.replace("|", "\\|") for c in row))
+            cells = (
+                paint.get(mark, str)(cell) if cell else ""
+                for cell in (c.replace("|", "\\|") for c in row)
+            )
             lines.append("| " + " | ".join(cells) + " |")
         return "\n".join([*lines, ""])
 
     def write(self, out: Path) -> list[Path]:
         """NAME.tex, NAME.md and NAME.csv."""
         files = [out / f"{self.name}.{ending}" for ending in ("tex", "md", "csv")]
-        for file, text in zip(files, (self.latex(), self.markdown(), self.numbers.write_csv()), strict=True):
+        for file, text in zip(
+            files, (self.latex(), self.markdown(), self.numbers.write_csv()), strict=True
+        ):
             atomic.write(file, text.encode(), atomic.AGAIN)
         return files
 
 
 def tables(findings: Findings) -> list[Table]:
     """Every table that the findings have rows for."""
-    made = [comparison(findings), limits(findings), recommended(findings), sweep(findings), agreement(findings)]
+    made = [
+        comparison(findings),
+        limits(findings),
+        recommended(findings),
+        sweep(findings),
+        agreement(findings),
+    ]
     return [table for table in made if table.rows]
 
 
@@ -76,9 +112,14 @@ def comparison(findings: Findings) -> Table:
             rows.append((*_head(part, first, f"{cell.limit:g}"), *_cell_text(cell), mark))
             marks.append(mark)
             numbers.append(_cell_numbers(part, cell))
-    caption = "Mean ± SD over seeds at the end of training. Best: highest return of those within the limit."
+    caption = (
+        "Mean ± SD over seeds at the end of training. Best: highest return of those within the "
+        "limit."
+    )
     columns = ("task", "limit", "rule", "seeds", "return", "cost", "seeds violating", "mark")
-    return Table("comparison", caption, columns, tuple(rows), tuple(marks), _frame(numbers), tuple(breaks))
+    return Table(
+        "comparison", caption, columns, tuple(rows), tuple(marks), _frame(numbers), tuple(breaks)
+    )
 
 
 def _head(part: TaskFindings, first: bool, limit: str) -> tuple[str, str]:
@@ -89,7 +130,10 @@ def _cell_text(cell: Cell) -> tuple[str, ...]:
     name = label(cell.rule)
     if cell.lambda_ is not None:
         name += f" = {cell.lambda_:.3g}"
-    returns, cost = _spread(cell.return_.value, cell.return_sd), _spread(cell.cost.value, cell.cost_sd)
+    returns, cost = (
+        _spread(cell.return_.value, cell.return_sd),
+        _spread(cell.cost.value, cell.cost_sd),
+    )
     return name, str(cell.seeds), returns, cost, f"{cell.violation.share:.0%}"
 
 
@@ -126,13 +170,26 @@ def limits(findings: Findings) -> Table:
     rows, numbers = [], []
     for part in findings.tasks:
         for i, at in enumerate(part.limits):
-            fixed = next((m.training_limit for m in at.margins if m.rule == "fixed"), Estimate(None))
+            fixed = next(
+                (m.training_limit for m in at.margins if m.rule == "fixed"), Estimate(None)
+            )
             name = f"{short(part.task)} ({part.algorithm})" if i == 0 else ""
             star = _ranged(at.lambda_) if at.lambda_.value is not None else at.status or "no sweep"
-            texts = (star, _ranged(at.return_), at.regime or "", _percent(at.violation_share), _ranged(fixed))
+            texts = (
+                star,
+                _ranged(at.return_),
+                at.regime or "",
+                _percent(at.violation_share),
+                _ranged(fixed),
+            )
             rows.append((name, f"{at.limit:g}", *texts))
             numbers.append(
-                {"task": part.task, "algorithm": part.algorithm, "limit": at.limit, "status": at.status}
+                {
+                    "task": part.task,
+                    "algorithm": part.algorithm,
+                    "limit": at.limit,
+                    "status": at.status,
+                }
                 | _ends("lambda", at.lambda_)
                 | _ends("return", at.return_)
                 | {"regime": at.regime}
@@ -142,7 +199,8 @@ def limits(findings: Findings) -> Table:
             )
     share = findings.options["satisfied_share"]
     caption = (
-        f"At each limit: λ*, the return there, violations, and the limit to train at so that {share:.0%} satisfy it."
+        f"At each limit: λ*, the return there, violations, and the limit to train at so that "
+        f"{share:.0%} satisfy it."
     )
     columns = ("task", "limit", "λ*", "return", "regime", "seeds violating", "train at")
     return Table("limits", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
@@ -160,7 +218,9 @@ def recommended(findings: Findings) -> Table:
             numbers.append({"task": part.task, "algorithm": part.algorithm} | own)
     columns = ("task", "limit", "regime", "reason", "published list")
     caption = "Cost limits worth testing at: one from each regime of the frontier."
-    return Table("recommended_limits", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
+    return Table(
+        "recommended_limits", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers)
+    )
 
 
 def sweep(findings: Findings) -> Table:
@@ -169,10 +229,18 @@ def sweep(findings: Findings) -> Table:
     for part in findings.tasks:
         for i, group in enumerate(part.groups):
             name = f"{short(part.task)} ({part.algorithm})" if i == 0 else ""
-            spreads = _spread(group.return_.value, group.return_sd), _spread(group.cost.value, group.cost_sd)
+            spreads = (
+                _spread(group.return_.value, group.return_sd),
+                _spread(group.cost.value, group.cost_sd),
+            )
             rows.append((name, f"{group.lambda_:.3g}", str(group.seeds), *spreads))
             numbers.append(
-                {"task": part.task, "algorithm": part.algorithm, "lambda": group.lambda_, "seeds": group.seeds}
+                {
+                    "task": part.task,
+                    "algorithm": part.algorithm,
+                    "lambda": group.lambda_,
+                    "seeds": group.seeds,
+                }
                 | _ends("return", group.return_)
                 | {"return_sd": group.return_sd, "return_iqm": group.return_iqm}
                 | _ends("cost", group.cost)
@@ -199,7 +267,9 @@ def agreement(findings: Findings) -> Table:
         rows.append((*head, own[0], published[0], return_z, own[1], published[1], cost_z))
     columns = ("task", "limit", "rule", "return", "published", "z", "cost", "published", "z")
     numbers = _frame([{k.rstrip("_"): v for k, v in vars(cell).items()} for cell in cells])
-    caption = "This study beside the published table; z is the difference of means in its standard error."
+    caption = (
+        "This study beside the published table; z is the difference of means in its standard error."
+    )
     return Table("agreement", caption, columns, tuple(rows), ("",) * len(rows), numbers)
 
 
@@ -218,7 +288,11 @@ def _ranged(found: Estimate) -> str:
     if found.value is None:
         return ""
     lo, hi = ("…" if end is None else _round(end) for end in (found.lo, found.hi))
-    return _round(found.value) if found.lo is None and found.hi is None else f"{_round(found.value)} [{lo}, {hi}]"
+    return (
+        _round(found.value)
+        if found.lo is None and found.hi is None
+        else f"{_round(found.value)} [{lo}, {hi}]"
+    )
 
 
 def _round(value: float) -> str:

@@ -28,7 +28,10 @@ def write(study: Path, out: Path, options: Options) -> None:
         curves = training_curves(runs, metrics, options.constraint)
     files = write_all(findings, curves, out)
     console().print(f"{len(files)} files in {out}", soft_wrap=True)
-    for note in (*findings.notes, *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes)):
+    for note in (
+        *findings.notes,
+        *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes),
+    ):
         console().print(f"[yellow]note[/] {escape(note)}")
 
 
@@ -60,7 +63,10 @@ def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
     for task in dict.fromkeys(part.task for part in swept):
         parts = [part for part in swept if part.task == task]
         if len(parts) > 1:
-            yield f"algorithms-{task}", lambda parts=parts: figures_algorithms.overlay(parts)
+            yield (
+                f"algorithms-{_file_name(task)}",
+                lambda parts=parts: figures_algorithms.overlay(parts),
+            )
 
 
 def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Drawing]:
@@ -80,4 +86,10 @@ def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Dr
 
 def _name(part: TaskFindings, findings: Findings) -> str:
     alone = len({other.algorithm for other in findings.tasks}) == 1
-    return part.task if alone else f"{part.task}-{part.algorithm}"
+    task = _file_name(part.task)
+    return task if alone else f"{task}-{part.algorithm}"
+
+
+def _file_name(task: str) -> str:
+    """A task's name, or reference, as part of a file's name on any system."""
+    return task.replace(":", "-")

@@ -23,7 +23,8 @@ class NoSpace(StoreError):
 
 
 def write(path: Path, data: bytes, advice: str = RESUME) -> None:
-    """Write a file so that readers, and a crash at any moment, see the old content or the new, never a part.
+    """Write a file so that readers, and a crash at any moment, see the old content or the new,
+    never a part.
 
     advice: what to do when the disk is full.
     """
@@ -72,11 +73,15 @@ def sync_folder(folder: Path) -> None:
 
 
 def store_error(path: Path, error: OSError, advice: str = RESUME) -> StoreError:
-    """The error for a person, of a write that failed; `advice` on what to do when the disk is full."""
+    """The error for a person, of a write that failed; `advice` on what to do when the disk is
+    full.
+    """
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return NoSpace(f"no space left to write {path}; {advice}")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return StoreError(f"may not write {path} ({error.strerror}); choose a folder that you can write")
+        return StoreError(
+            f"may not write {path} ({error.strerror}); choose a folder that you can write"
+        )
     return StoreError(f"cannot write {path}: {error.strerror or error}")
 
 

@@ -1,9 +1,11 @@
-"""Who works on which unit: claims as files, so that several processes, on several machines, share one store.
+"""Who works on which unit: claims as files, so that several processes, on several machines, share
+one store.
 
-A claim is `claims/<unit>.<generation>.json`. Creating a file that must not exist yet is atomic, on network filesystems
-too, so each generation has exactly one owner, and the highest generation holds the unit. The owner touches the file
-while it works; when it has not done so for a lease, or its process is known to be dead, the next one creates the next
-generation. Claim files are never removed: a slow process that decided on old facts then finds its number taken.
+A claim is `claims/<unit>.<generation>.json`. Creating a file that must not exist yet is atomic, on
+network filesystems too, so each generation has exactly one owner, and the highest generation holds
+the unit. The owner touches the file while it works; when it has not done so for a lease, or its
+process is known to be dead, the next one creates the next generation. Claim files are never
+removed: a slow process that decided on old facts then finds its number taken.
 """
 
 import json
@@ -39,7 +41,9 @@ class Holder:
 
 
 class Claim:
-    """A unit that is ours. As a context it gives signs of life, and releases the unit at the end."""
+    """A unit that is ours. As a context it gives signs of life, and releases the unit at the
+    end.
+    """
 
     def __init__(self, store: Path, unit: str, generation: int, lease: float = LEASE) -> None:
         self.unit, self.lease = unit, lease
@@ -51,14 +55,21 @@ class Claim:
         self._beat.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         self._over.set()
         self._beat.join()
         if _newest(self._store, self.unit) == self._generation:
             write_json(_file(self._store, self.unit, self._generation), {**_me(), "released": True})
 
     def check(self) -> None:
-        """Raise ClaimLost unless the unit is still ours. Called before every write to the unit's files."""
+        """Raise ClaimLost unless the unit is still ours. Called before every write to the unit's
+        files.
+        """
         if _newest(self._store, self.unit) != self._generation:
             raise ClaimLost(f"{self.unit} was taken over by another process")
 
@@ -67,14 +78,17 @@ class Claim:
             try:
                 os.utime(_file(self._store, self.unit, self._generation))
             except OSError:
-                continue  # a filesystem that stumbles: the next beat may get through, and check() decides
+                # A filesystem that stumbles: the next beat may get through, and check() decides
+                continue
 
 
-def take(store: Path, unit: str, lease: float = LEASE, wanted: Callable[[], bool] = lambda: True) -> Claim | None:
+def take(
+    store: Path, unit: str, lease: float = LEASE, wanted: Callable[[], bool] = lambda: True
+) -> Claim | None:
     """Claim a unit; None when somebody works on it, or was quicker, or it is not wanted any more.
 
-    That is asked after the look at who holds it: whoever finished it before then has said so, and whoever takes it
-    later is in the way.
+    That is asked after the look at who holds it: whoever finished it before then has said so, and
+    whoever takes it later is in the way.
     """
     holder = look(store, unit, lease)
     if (holder is not None and holder.alive) or not wanted():
@@ -118,7 +132,9 @@ def _file(store: Path, unit: str, generation: int) -> Path:
 
 
 def _now(store: Path) -> float:
-    """The time by the clock that stamps the store's files: a file server's may differ from this machine's."""
+    """The time by the clock that stamps the store's files: a file server's may differ from this
+    machine's.
+    """
     probe = store / "claims" / f".clock-{os.getpid()}-{threading.get_ident()}.tmp"
     try:
         probe.touch()
@@ -144,7 +160,9 @@ def _host() -> str:
 def _birth(pid: int) -> str | None:
     """When a process began, in the kernel's ticks; None when there is no such process."""
     try:
-        after_name = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        after_name = (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        )
     except OSError:
         return None
     return None if after_name[0] in "ZX" else after_name[19]
@@ -152,4 +170,8 @@ def _birth(pid: int) -> str | None:
 
 def _dead_here(facts: dict[str, Any]) -> bool:
     """Whether the claim is of a process of this machine that is gone."""
-    return facts.get("host") == _host() and Path("/proc/self/stat").exists() and _birth(facts["pid"]) != facts["born"]
+    return (
+        facts.get("host") == _host()
+        and Path("/proc/self/stat").exists()
+        and _birth(facts["pid"]) != facts["born"]
+    )

@@ -35,21 +35,10 @@ METRICS: dict[str, Any] = {
     "window_cost": pl.Float32,
     "window_length": pl.Float32,
     "lambda": pl.Float32,
-    "beta": pl.Float32,
-    "kl": pl.Float32,
-    "passes": pl.Int32,
-    "entropy": pl.Float32,
-    "std": pl.Float32,
-    "loss_pi": pl.Float32,
-    "loss_vr": pl.Float32,
-    "loss_vc": pl.Float32,
-    "ev_r": pl.Float32,
-    "ev_c": pl.Float32,
-    "grad_r": pl.Float32,
-    "grad_c": pl.Float32,
-    "grad_pi": pl.Float32,
 }
-"""One row per run and epoch. With several constraints `cost_1`, `lambda_1`, ... follow; what else was logged, too."""
+"""One row per run and epoch. What the learner logs follows, and with several constraints `cost_1`,
+`lambda_1`, ...
+"""
 
 NOT_STORED = ("failed",)  # goes into the runs table, as status and reason
 
@@ -61,14 +50,19 @@ def runs_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=schema)
 
 
-def metrics_frame(runs: Sequence[str], start: int, rows: Sequence[Mapping[str, np.ndarray]]) -> pl.DataFrame:
+def metrics_frame(
+    runs: Sequence[str], start: int, rows: Sequence[Mapping[str, np.ndarray]]
+) -> pl.DataFrame:
     """The table of consecutive epochs of one unit, run by run.
 
-    `rows` has one mapping per epoch, the first being epoch `start`; its arrays are [members] or [members, m]. A column
-    of the contract that was not logged is NaN, or null where it counts something.
+    `rows` has one mapping per epoch, the first being epoch `start`; its arrays are [members] or
+    [members, m]. A column of the contract that was not logged is NaN, or null where it counts
+    something.
     """
     members, epochs = len(runs), len(rows)
-    stacked = {name: np.stack([row[name] for row in rows], 1) for name in rows[0] if name not in NOT_STORED}
+    stacked = {
+        name: np.stack([row[name] for row in rows], 1) for name in rows[0] if name not in NOT_STORED
+    }
     columns: dict[str, Any] = {
         "run": np.repeat(np.asarray(runs, object), epochs),
         "epoch": np.tile(np.arange(start, start + epochs), members),
@@ -83,7 +77,8 @@ def typed_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with all columns of the contract, in order and typed; further ones follow."""
     missing = [name for name in METRICS if name not in frame.columns]
     frame = frame.with_columns(
-        pl.lit(float("nan") if METRICS[name].is_float() else None, METRICS[name]).alias(name) for name in missing
+        pl.lit(float("nan") if METRICS[name].is_float() else None, METRICS[name]).alias(name)
+        for name in missing
     )
     further = [name for name in frame.columns if name not in METRICS]
     return frame.select(
@@ -93,5 +88,12 @@ def typed_metrics(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _further_kind(name: str, kind: Any) -> Any:
-    """`cost_1` is like `cost`; text, which only imports have, stays text; anything else is float32."""
-    return kind if kind == pl.String else METRICS.get(name.rpartition("_")[0], pl.Float32)
+    """`cost_1` is like `cost`; text, which only imports have, stays text; whole numbers are int32,
+    others float32.
+    """
+    if kind == pl.String:
+        return kind
+    like = METRICS.get(name.rpartition("_")[0])
+    if like is not None:
+        return like
+    return pl.Int32 if kind.is_integer() else pl.Float32

@@ -8,6 +8,7 @@ import polars as pl
 
 from saddle.errors import SaddleError
 from saddle.multipliers import Fixed, rule_to_dict
+from saddle.study.params import facts_of, learner_fields
 from saddle.study.store import Study
 from saddle.study.writer import member_rows
 
@@ -20,7 +21,8 @@ def waits(frame: pl.DataFrame) -> bool:
 
 
 def ready(study: Study, frame: pl.DataFrame, sweep: Study | None) -> bool:
-    """Whether all that the unit waits for is there: the task's sweep runs have ended, here or in another study.
+    """Whether all that the unit waits for is there: the task's sweep runs have ended, here or in
+    another study.
 
     A run that failed has ended; a unit that broke has not, since a resumed study tries it again.
     """
@@ -39,26 +41,37 @@ def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFr
     changes = []
     for params, limit in frame.select("params", "limit").iter_rows():
         rule = rule_to_dict(Fixed(stars[limit]))
-        changes.append({"lambda": stars[limit], "params": json.dumps({**json.loads(params), "rule": rule})})
+        changes.append(
+            {"lambda": stars[limit], "params": json.dumps({**json.loads(params), "rule": rule})}
+        )
     return member_rows(frame, changes)
 
 
-def lambda_stars(runs: pl.DataFrame, metrics: pl.LazyFrame, limits: Sequence[float]) -> dict[float, float]:
-    """lambda* of each limit from the sweep `runs` of one task: what `saddle analyze` says with its defaults.
+def lambda_stars(
+    runs: pl.DataFrame, metrics: pl.LazyFrame, limits: Sequence[float]
+) -> dict[float, float]:
+    """lambda* of each limit, as `saddle analyze` says with its defaults, from the sweep `runs` of a
+    task and learner.
 
-    When the profile never crosses a limit, the end of the sweep that comes nearest: the smallest lambda if the cost is
-    below everywhere, the largest if it is above.
+    When the profile never crosses a limit, the end of the sweep that comes nearest: the smallest
+    lambda if the cost is below everywhere, the largest if it is above.
     """
     from saddle.analysis import Options, analyze
 
     metrics = metrics.join(runs.lazy().select("run"), on="run", how="semi")
-    found = analyze(runs, metrics, Options(limits=tuple(limits), replicates=FEWEST_REPLICATES)).tasks
+    found = analyze(
+        runs, metrics, Options(limits=tuple(limits), replicates=FEWEST_REPLICATES)
+    ).tasks
     if not found or found[0].profile is None:
         raise SaddleError(
-            f"lambda* of {runs['task'][0]} needs a sweep of two lambdas or more that did not fail, with episodes that "
+            f"lambda* of {runs['task'][0]} needs a sweep of two lambdas or more that did not fail, "
+            f"with episodes that "
             "ended in its last epochs"
         )
-    ends = {"always below": found[0].profile.lambda_[0], "always above": found[0].profile.lambda_[-1]}
+    ends = {
+        "always below": found[0].profile.lambda_[0],
+        "always above": found[0].profile.lambda_[-1],
+    }
     stars = {}
     for at in found[0].limits:
         value = at.lambda_.value if at.status == "reached" else ends[at.status or "always above"]
@@ -72,5 +85,29 @@ def open_sweep(path: Path | None) -> Study | None:
 
 
 def _sweep_runs(source: Study, frame: pl.DataFrame) -> pl.DataFrame:
-    stage = json.loads(frame["params"][0])["star"]
-    return source.runs.filter(pl.col("lambda").is_not_null(), stage=stage, task=frame["task"][0], rule="fixed")
+    """The runs that give the unit's lambda*: those of its task and of its learner.
+
+    A sweep of another study may have had other settings; then its only learner of that algorithm
+    serves.
+    """
+    stage = facts_of(frame["params"][0])["star"]
+    first = frame.row(0, named=True)
+    swept = source.runs.filter(
+        pl.col("lambda").is_not_null(),
+        stage=stage,
+        task=first["task"],
+        algorithm=first["algorithm"],
+        rule="fixed",
+    )
+    learner = learner_fields(first["params"])
+    same = [learner_fields(params) == learner for params in swept["params"]]
+    if any(same):
+        return swept.filter(pl.Series(same, dtype=pl.Boolean))
+    others = {json.dumps(learner_fields(params), sort_keys=True) for params in swept["params"]}
+    if len(others) > 1:
+        raise SaddleError(
+            f"lambda* of {first['task']} needs a sweep with the same learner, and {source.path} "
+            f"has "
+            f"{len(others)} others"
+        )
+    return swept

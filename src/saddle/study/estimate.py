@@ -1,20 +1,23 @@
 """How long a plan, or what is left of a study, takes on this machine."""
 
-import itertools
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saddle.config import PPO, Member
+from saddle.config import Member
+from saddle.learners import LearnerSettings, learner_from
 from saddle.multipliers import Fixed
-from saddle.study import pace
+from saddle.study import pace, room
 from saddle.study.pace import Pace
 from saddle.study.plan import Plan
 from saddle.study.prepare import UNUSED_LIMIT, constraints
 from saddle.study.program import POPULATION, factory
 from saddle.study.store import Study
-from saddle.study.unit import unit_runs
+from saddle.study.unit import Kind, kind, steps_per_epoch, unit_runs
 
-MOST_TIMED = 64  # members of a unit that is timed in parts: from there on time grows with their number
+MOST_TIMED = (
+    64  # members of a unit that is timed in parts: from there on time grows with their number
+)
 UNMEASURED = Pace(15.0, 0.0)  # what a program takes to compile on any machine, or more
 
 # Rates that any machine surpasses, by which a small plan is known to be small without measuring.
@@ -34,58 +37,66 @@ class Estimate:
 
 
 def is_small(plan: Plan, runs: int) -> bool:
-    """Whether so many runs of the plan certainly take less than half a minute, apart from compilation."""
+    """Whether so many runs of the plan certainly take less than half a minute, apart from
+    compilation.
+    """
     steps = runs * plan.steps
-    weights = _weights(plan.ppo)
-    operations = 6 * weights * steps * plan.ppo.passes
+    operations = runs * max(_operations(plan, learner) for learner in plan.learners)
     return steps / SLOW_STEPS + operations / SLOW_LEARNING < SMALL
 
 
 def in_parts(program: str) -> bool:
-    """Whether a unit's pace is put together from parts of an epoch: an accelerator takes a whole unit at once."""
+    """Whether a unit's pace is put together from parts of an epoch: an accelerator takes a whole
+    unit at once.
+    """
     import jax
 
     return program == POPULATION and jax.default_backend() == "cpu"
 
 
-def of_task(plan: Plan, task: str, members: int, program: str) -> Pace:
-    """The pace of one task's units."""
+def of_kind(units: Kind, members: int, program: str) -> Pace:
+    """The pace of units of this kind, each of so many members."""
+    return of_task(units.task, learner_from(json.loads(units.learner)), members, program)
+
+
+def of_task(task: str, learner: LearnerSettings, members: int, program: str) -> Pace:
+    """The pace of a task's units with this learner, each of so many members."""
     whole = not in_parts(program)
     count = members if whole else min(members, MOST_TIMED)
     limits = (UNUSED_LIMIT,) * constraints(task)
     population = tuple(Member(seed, Fixed(1.0), limits) for seed in range(count))
     if not whole:
-        return pace.of_population(task, plan.ppo, population)
-    steps = plan.ppo.steps_per_epoch * (1 + pace.EPOCHS)
-    return pace.of_program(factory(program)(task, plan.ppo, population, steps), count)
+        return pace.of_population(task, learner, population)
+    steps = learner.steps_per_epoch * (1 + pace.EPOCHS)
+    return pace.of_program(factory(program)(task, learner, population, steps), count)
 
 
-def largest_units(study: Study) -> dict[str, int]:
-    """Runs in the largest unfinished unit of each task."""
-    found: dict[str, int] = {}
+def largest_units(study: Study) -> dict[Kind, int]:
+    """Runs in the largest unfinished unit of each kind."""
+    found: dict[Kind, int] = {}
     for unit in study.units():
         if study.progress(unit).get("state") == "done":
             continue
         frame = unit_runs(study, unit)
-        task = str(frame["task"][0])
-        found[task] = max(found.get(task, 0), frame.height)
+        own = kind(frame)
+        found[own] = max(found.get(own, 0), frame.height)
     return found
 
 
-def from_store(study: Study) -> dict[str, Pace]:
-    """The pace of each task whose units wrote it down when they ran."""
-    found: dict[str, Pace] = {}
+def from_store(study: Study) -> dict[Kind, Pace]:
+    """The pace of each kind whose units wrote it down when they ran."""
+    found: dict[Kind, Pace] = {}
     for unit in study.units():
         progress = study.progress(unit)
         start, epoch = progress.get("start"), progress.get("pace") or 0.0
         if start is None:
             continue
         frame = unit_runs(study, unit)
-        found[str(frame["task"][0])] = Pace(max(start - epoch, 0.0), epoch / frame.height)
+        found[kind(frame)] = Pace(max(start - epoch, 0.0), epoch / frame.height)
     return found
 
 
-def left(study: Study, paces: Mapping[str, Pace], epochs: int) -> Estimate:
+def left(study: Study, paces: Mapping[Kind, Pace]) -> Estimate:
     """What is left of the study at these paces, with one worker."""
     seconds = 0.0
     compiling = 0.0
@@ -94,13 +105,13 @@ def left(study: Study, paces: Mapping[str, Pace], epochs: int) -> Estimate:
         if progress.get("state") == "done":
             continue
         frame = unit_runs(study, unit)
-        one = paces[str(frame["task"][0])]
+        one = paces[kind(frame)]
+        epochs = frame["steps"][0] // steps_per_epoch(frame)
         seconds += one.seconds(frame.height, epochs - progress.get("epoch", 0))
         compiling += one.compile
     return Estimate(seconds, compiling)
 
 
-def _weights(ppo: PPO) -> int:
-    """Parameters of an actor and two critics, roughly: observations are taken to be as wide as the first layer."""
-    widths = (ppo.hidden[0], *ppo.hidden)
-    return 3 * sum(a * b for a, b in itertools.pairwise(widths))
+def _operations(plan: Plan, learner: LearnerSettings) -> float:
+    """Floating-point operations of one run's learning, on a task that is large."""
+    return plan.epochs_of(learner) * learner.flop(*room.LARGE_TASK)

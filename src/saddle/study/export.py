@@ -8,7 +8,9 @@ from saddle.study.store import Study
 
 
 def export_csv(study: Study, folder: Path) -> list[Path]:
-    """Write runs.csv and metrics.csv into `folder`, streaming; files that are there are not overwritten."""
+    """Write runs.csv and metrics.csv into `folder`, streaming; files that are there are not
+    overwritten.
+    """
     runs, metrics = folder / "runs.csv", folder / "metrics.csv"
     for file in (runs, metrics):
         if file.exists():

@@ -8,20 +8,24 @@ from saddle.study.pace import Pace
 from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
 from saddle.study.status import counts, duration
-from saddle.study.unit import make_program, unit_runs
+from saddle.study.unit import Kind, make_program, unit_runs
+from saddle.study.unit import kind as kind_of
 from saddle.words import counted
 
 if TYPE_CHECKING:
     from saddle.study.stop import Stopper
 
-LEAST_TO_MEASURE = 120.0  # seconds that a time limit must leave, or none of them goes into measuring
+LEAST_TO_MEASURE = (
+    120.0  # seconds that a time limit must leave, or none of them goes into measuring
+)
 
 
 def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POPULATION) -> None:
-    """Tell the worker's listener how long the rest of its study takes here, and the worker what to expect.
+    """Tell the worker's listener how long the rest of its study takes here, and the worker what to
+    expect.
 
-    The first task is measured, unless the store knows, or all is over in a moment, or time is too short for it;
-    tasks that nobody knows are taken to be like the first.
+    The first task is measured, unless the store knows, or all is over in a moment, or time is too
+    short for it; tasks that nobody knows are taken to be like the first.
     """
     study = worker.study
     members = estimate.largest_units(study)
@@ -29,35 +33,41 @@ def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POP
         return
     runs = counts(study)["left"]
     paces = estimate.from_store(study)
-    unknown = [task for task in members if task not in paces or not paces[task].member_epoch]
+    unknown = [kind for kind in members if kind not in paces or not paces[kind].member_epoch]
     if unknown:
         if program == POPULATION:
             worker.paces = dict.fromkeys(unknown, estimate.UNMEASURED)
         if estimate.is_small(plan, runs):
-            worker.listener.say(f"{counted(runs, 'run')}: about a minute here, most of it compiling")
+            worker.listener.say(
+                f"{counted(runs, 'run')}: about a minute here, most of it compiling"
+            )
             return
         if stop.left is not None and stop.left < LEAST_TO_MEASURE:
             return
         worker.listener.say(f"{plan.name}: measuring how long this takes here")
-        measured = _measure(worker, plan, unknown[0], members[unknown[0]], program)
+        measured = _measure(worker, unknown[0], members[unknown[0]], program)
         paces |= dict.fromkeys(unknown, measured)
-    found = estimate.left(study, paces, plan.epochs)
+    found = estimate.left(study, paces)
     worker.paces = paces
-    alike = f", as if every task were like {unknown[0]}" if len(unknown) > 1 else ""
+    alike = f", as if all were like {unknown[0].task}" if len(unknown) > 1 else ""
     worker.listener.say(
-        f"{counted(runs, 'run')} of {plan.steps:,} env steps in {counted(len(study.units()), 'unit')}: about "
-        f"{duration(found.seconds)} here with one process{alike}, {duration(found.compiling)} of it compiling. "
+        f"{counted(runs, 'run')} of {plan.steps:,} env steps in "
+        f"{counted(len(study.units()), 'unit')}: about "
+        f"{duration(found.seconds)} here with one process{alike}, {duration(found.compiling)} of "
+        f"it compiling. "
         "Ctrl-C stops cleanly, --limit-time 9m does so by itself, --resume goes on."
     )
 
 
-def _measure(worker: Worker, plan: Plan, task: str, members: int, program: str) -> Pace:
-    """The task's pace. Where a unit is timed whole, the worker keeps its program, which is compiled then."""
+def _measure(worker: Worker, kind: Kind, members: int, program: str) -> Pace:
+    """The pace of such units. Where a unit is timed whole, the worker keeps its program, which is
+    compiled then.
+    """
     if estimate.in_parts(program):
-        return estimate.of_task(plan, task, members, program)
+        return estimate.of_kind(kind, members, program)
     for unit in worker.study.units():
         frame = unit_runs(worker.study, unit)
-        if frame["task"][0] == task and not dependent.waits(frame):
+        if kind_of(frame) == kind and not dependent.waits(frame):
             worker.programs[unit] = make_program(frame, worker.make)
             return pace.of_program(worker.programs[unit], frame.height)
-    return estimate.of_task(plan, task, members, program)
+    return estimate.of_kind(kind, members, program)

@@ -1,4 +1,6 @@
-"""Where a value is in a TOML text. The standard parser does not say, and a person wants the line."""
+"""Where a value is in a TOML text. The standard parser does not say, and a person wants the
+line.
+"""
 
 import re
 
@@ -7,10 +9,11 @@ _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*[^=]+?)?\s*=
 
 
 def line_of(text: str, path: tuple[str | int, ...]) -> int | None:
-    """Number of the line, from 1, on which the value at `path` begins, or its nearest enclosing value; None if unknown.
+    """Number of the line, from 1, on which the value at `path` begins, or its nearest enclosing
+    value; None if unknown.
 
-    Tables, arrays of tables and keys at the start of a line are found; in an inline value, the line of its key, or of
-    the word itself where a value spans several lines.
+    Tables, arrays of tables and keys at the start of a line are found; in an inline value, the line
+    of its key, or of the word itself where a value spans several lines.
     """
     found: tuple[int, int] | None = None  # depth reached, line
     table: tuple[str | int, ...] = ()
@@ -25,14 +28,23 @@ def line_of(text: str, path: tuple[str | int, ...]) -> int | None:
         if key:
             found = _deeper(found, (*table, key[1].strip("\"'")), path, number)
         last = str(path[-1]) if path else ""
-        inside = found is not None and len(table) < found[0] < len(path) and path[: len(table)] == table
-        if inside and isinstance(path[-1], str) and re.search(rf"(?<![\w-]){re.escape(last)}[\"']?\s*=", line):
+        inside = (
+            found is not None and len(table) < found[0] < len(path) and path[: len(table)] == table
+        )
+        if (
+            inside
+            and isinstance(path[-1], str)
+            and re.search(rf"(?<![\w-]){re.escape(last)}[\"']?\s*=", line)
+        ):
             return number
     return found[1] if found else None
 
 
 def _table(header: re.Match[str], counts: dict[str, int]) -> tuple[str | int, ...]:
-    names = [name.strip().strip("\"'") for name in re.findall(r"""\s*("[^"]*"|'[^']*'|[^.]+)""", header[2])]
+    names = [
+        name.strip().strip("\"'")
+        for name in re.findall(r"""\s*("[^"]*"|'[^']*'|[^.]+)""", header[2])
+    ]
     path: list[str | int] = []
     for i, name in enumerate(names):
         path.append(name)
@@ -45,9 +57,14 @@ def _table(header: re.Match[str], counts: dict[str, int]) -> tuple[str | int, ..
 
 
 def _deeper(
-    found: tuple[int, int] | None, here: tuple[str | int, ...], path: tuple[str | int, ...], number: int
+    found: tuple[int, int] | None,
+    here: tuple[str | int, ...],
+    path: tuple[str | int, ...],
+    number: int,
 ) -> tuple[int, int] | None:
-    """The better of what was found and a value at `here`: the deeper prefix of `path`, the earlier line."""
+    """The better of what was found and a value at `here`: the deeper prefix of `path`, the earlier
+    line.
+    """
     if path[: len(here)] != here or (found is not None and found[0] >= len(here)):
         return found
     return len(here), number

@@ -2,6 +2,7 @@
 
 import time
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,7 +13,7 @@ from saddle.study.pace import UNKNOWN, Pace
 from saddle.study.plan import Chunking
 from saddle.study.program import Factory, UnitProgram
 from saddle.study.store import Study
-from saddle.study.unit import Listener, Stop, UnitRun, fail, unit_runs
+from saddle.study.unit import Kind, Listener, Stop, UnitRun, fail, kind, unit_runs
 
 POLL = 2.0  # seconds between looks at units that others hold
 
@@ -28,8 +29,8 @@ class Worker:
     stop: Stop
     sweep: Study | None = None
     lease: float = claims.LEASE
-    paces: dict[str, Pace] = field(default_factory=dict)
-    """How fast units are here, by task."""
+    paces: dict[Kind, Pace] = field(default_factory=dict)
+    """How fast units are here, by their kind."""
     programs: dict[str, UnitProgram] = field(default_factory=dict)
     """Programs that are compiled already, by unit."""
     broken: set[str] = field(default_factory=set)
@@ -37,7 +38,9 @@ class Worker:
     """Units that had to stop here; to begin them again would mean to compile them again."""
 
     def work(self) -> None:
-        """Until every unit is finished, or has failed here, or it is time to stop. Waits for units that others hold."""
+        """Until every unit is finished, or has failed here, or it is time to stop. Waits for units
+        that others hold.
+        """
         waited = False
         while not self.stop.before(0):
             claim = self._next()
@@ -53,11 +56,14 @@ class Worker:
                 time.sleep(min(POLL, self.lease / 4))
 
     def run_claimed(self, claim: claims.Claim) -> bool:
-        """Run one unit. A unit that breaks is marked and left; a store that cannot be written ends everything."""
+        """Run one unit. A unit that breaks is marked and left; a store that cannot be written ends
+        everything.
+        """
         with claim:
             if self.study.progress(claim.unit).get("state") == "done":
                 return True  # finished by another between our look and our claim
-            expected = self.pace(claim.unit)
+            own = kind(unit_runs(self.study, claim.unit))
+            expected = self.known_paces().get(own, UNKNOWN)
             run = UnitRun(self.study, claim, self.make, self.chunking, self.listener, expected)
             try:
                 finished = run.run(self.stop, self.sweep, self.programs.pop(claim.unit, None))
@@ -78,28 +84,38 @@ class Worker:
         frame = unit_runs(self.study, unit)
         return not dependent.waits(frame) or dependent.ready(self.study, frame, self.sweep)
 
-    def pace(self, unit: str) -> Pace:
-        """How fast the unit probably is: as others of its task here, or else as the store says of them."""
-        task = str(unit_runs(self.study, unit)["task"][0])
-        if task in self.paces:
-            return self.paces[task]
-        return estimate.from_store(self.study).get(task, UNKNOWN)
+    def known_paces(self) -> dict[Kind, Pace]:
+        """How fast units are, by their kind: as they were here, or else as the store says of
+        them.
+        """
+        kinds = {kind(unit_runs(self.study, unit)) for unit in self.study.units()}
+        if kinds <= set(self.paces):
+            return self.paces
+        return estimate.from_store(self.study) | self.paces
 
-    def start_seconds(self, unit: str) -> float:
-        """How long the unit probably takes to the end of its first epoch, which compiles."""
-        return self.pace(unit).seconds(unit_runs(self.study, unit).height, epochs=1)
+    def start_seconds(self, unit: str, paces: Mapping[Kind, Pace] | None = None) -> float:
+        """How long the unit probably takes to the end of its first epoch, which compiles.
+
+        paces: what `known_paces` gave, for who asks about many units and would look at the store
+        for each.
+        """
+        frame = unit_runs(self.study, unit)
+        known = self.known_paces() if paces is None else paces
+        pace = known.get(kind(frame), UNKNOWN)
+        return pace.seconds(frame.height, epochs=1)
 
     def _note(self, run: UnitRun, finished: bool) -> None:
-        self.paces[str(run.frame["task"][0])] = run.pace()
+        self.paces[kind(run.frame)] = run.pace()
         if not finished:
             self.stopped.add(run.name)
 
     def _next(self) -> claims.Claim | None:
         left_alone = self.broken | self.stopped
+        paces = self.known_paces()
         for unit in self.study.units():
             if unit in left_alone or not self.ready(unit):
                 continue
-            if not self.stop.before(self.start_seconds(unit)):
+            if not self.stop.before(self.start_seconds(unit, paces)):
                 claim = claims.take(self.study.path, unit, self.lease, partial(self.ready, unit))
                 if claim is not None:
                     return claim

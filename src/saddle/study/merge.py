@@ -1,4 +1,9 @@
-"""`saddle study merge`: one study of several. A run that is in more than one is taken where it got furthest."""
+"""`saddle study merge`: one study of several. A run that is in more than one is taken where it got
+furthest.
+
+Runs that have one name but learners with different settings are different runs: those of the later
+study get the settings that differ behind their name.
+"""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -9,11 +14,12 @@ import polars as pl
 
 from saddle.errors import SaddleError
 from saddle.study import claims
+from saddle.study.params import learner_fields, upgraded_plan
 from saddle.study.plan import HOW_IT_RUNS
-from saddle.study.store import Study, chunks
+from saddle.study.store import SCHEMA, Study, chunks
 from saddle.study.unit import unit_runs
 from saddle.study.writer import create, manifest, write_chunk, write_runs
-from saddle.words import counted
+from saddle.words import counted, setting
 
 WHAT_A_RUN_IS = ("task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "params")
 FACTS = ("saddle", "versions", "git", "hardware", "precision")  # how the runs of a study were made
@@ -26,6 +32,7 @@ class Part(NamedTuple):
     unit: str
     name: str  # of the unit in the merged study
     runs: pl.DataFrame
+    before: dict[str, str]  # name in the merged study -> name in its own
     whole: bool  # all runs of the unit
 
 
@@ -51,12 +58,15 @@ def _at_rest(study: Study) -> None:
     for unit in study.units():
         holder = claims.look(study.path, unit)
         if holder is not None and holder.alive:
-            raise SaddleError(f"{study.path} is being run (unit {unit}); stop it, or wait, and merge then")
+            raise SaddleError(
+                f"{study.path} is being run (unit {unit}); stop it, or wait, and merge then"
+            )
 
 
 def _parts(studies: list[Study]) -> Iterator[Part]:
     """Every unit of every study with the runs that are taken from it."""
-    tables = [_with_reach(study) for study in studies]
+    renamed = _new_names(studies)
+    tables = [_with_reach(study, names) for study, names in zip(studies, renamed, strict=True)]
     best: dict[str, tuple[int, int]] = {}  # run -> (epochs, study)
     for i, table in enumerate(tables):
         for run, reach in table.select("run", "reach").iter_rows():
@@ -67,20 +77,52 @@ def _parts(studies: list[Study]) -> Iterator[Part]:
     taken: set[str] = set()
     for i, study in enumerate(studies):
         for unit in study.units():
-            runs = unit_runs(study, unit)
-            kept = runs.filter(pl.col("run").is_in([run for run in runs["run"] if best[run][1] == i]))
+            runs = _renamed(unit_runs(study, unit), renamed[i])
+            kept = runs.filter(
+                pl.col("run").is_in([run for run in runs["run"] if best[run][1] == i])
+            )
             if kept.height:
-                name = next(n for n in (unit, *(f"{unit}-{k}" for k in range(2, 10**6))) if n not in taken)
+                name = next(
+                    n for n in (unit, *(f"{unit}-{k}" for k in range(2, 10**6))) if n not in taken
+                )
                 taken.add(name)
-                yield Part(study, unit, name, kept.with_columns(unit=pl.lit(name)), kept.height == runs.height)
+                before = {new: old for old, new in renamed[i].items() if new in set(kept["run"])}
+                kept = kept.with_columns(unit=pl.lit(name))
+                yield Part(study, unit, name, kept, before, whole=kept.height == runs.height)
 
 
-def _with_reach(study: Study) -> pl.DataFrame:
+def _new_names(studies: list[Study]) -> list[dict[str, str]]:
+    """For each study the runs that need another name: name -> new name."""
+    learners: dict[
+        str, dict[str, Any]
+    ] = {}  # run -> settings of its learner, where it was met first
+    renamed: list[dict[str, str]] = []
+    for study in studies:
+        names: dict[str, str] = {}
+        for run, params in study.runs.select("run", "params").iter_rows():
+            own = learner_fields(params)
+            first = learners.setdefault(run, own)
+            differing = [key for key in own if key in first and own[key] != first[key]]
+            if differing:
+                settings = "-".join(f"{key}_{setting(own[key])}" for key in differing)
+                names[run] = f"{run}-{settings}"
+                learners.setdefault(names[run], own)
+        renamed.append(names)
+    return renamed
+
+
+def _renamed(frame: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
+    """The frame with its runs under their new names."""
+    return frame.with_columns(pl.col("run").replace(names)) if names else frame
+
+
+def _with_reach(study: Study, names: dict[str, str]) -> pl.DataFrame:
     """The runs with the epochs that each has."""
     counted = pl.len().cast(pl.Int64).alias("reach")
     with study.reading():
         reach = study.scan_metrics().group_by("run").agg(counted).collect()
-    return study.runs.join(reach, on="run", how="left").with_columns(pl.col("reach").fill_null(0))
+    runs = study.runs.join(reach, on="run", how="left").with_columns(pl.col("reach").fill_null(0))
+    return _renamed(runs, names)
 
 
 def _same_settings(run: str, first: pl.DataFrame, second: pl.DataFrame, a: Study, b: Study) -> None:
@@ -92,7 +134,10 @@ def _same_settings(run: str, first: pl.DataFrame, second: pl.DataFrame, a: Study
         return  # lambda* may be known on one side only
     for column in WHAT_A_RUN_IS:
         if one[column] != two[column]:
-            raise SaddleError(f"run {run} is in {a.path} and in {b.path} with different {column}; nothing was merged")
+            raise SaddleError(
+                f"run {run} is in {a.path} and in {b.path} with different {column}; nothing was "
+                f"merged"
+            )
 
 
 def _copy(part: Part, folder: Path) -> None:
@@ -102,13 +147,26 @@ def _copy(part: Part, folder: Path) -> None:
         if file in part.study.chunk_files(part.unit):
             with part.study.reading():
                 frame = pl.read_parquet(file.read_bytes())
-            write_chunk(folder, part.name, start, stop, frame.filter(pl.col("run").is_in(part.runs["run"].to_list())))
+            frame = _renamed(frame, {old: new for new, old in part.before.items()})
+            write_chunk(
+                folder,
+                part.name,
+                start,
+                stop,
+                frame.filter(pl.col("run").is_in(part.runs["run"].to_list())),
+            )
     for run in part.runs["run"]:
-        if part.study.policy_folder(run).is_dir():
-            shutil.copytree(part.study.policy_folder(run), folder / "policies" / run)
+        own_name: str = part.before.get(run, str(run))
+        policy = part.study.policy_folder(own_name)
+        if policy.is_dir():
+            shutil.copytree(policy, folder / "policies" / run)
     if not part.whole:
         return  # half a population cannot go on from the whole one's checkpoint
-    for kind, suffix in (("units", ".json"), ("checkpoints", ".safetensors"), ("checkpoints", ".safetensors.prev")):
+    for kind, suffix in (
+        ("units", ".json"),
+        ("checkpoints", ".safetensors"),
+        ("checkpoints", ".safetensors.prev"),
+    ):
         file = source / kind / (part.unit + suffix)
         if file.exists():
             (folder / kind).mkdir(exist_ok=True)
@@ -116,14 +174,18 @@ def _copy(part: Part, folder: Path) -> None:
 
 
 def _manifest(studies: list[Study]) -> dict[str, Any]:
-    """Parts of one plan keep it, and can be resumed; different plans are listed. Facts are those of all parts."""
+    """Parts of one plan keep it, and can be resumed; different plans are listed. Facts are those of
+    all parts.
+    """
     parts = [study.manifest for study in studies]
     facts = {key: _common([part.get(key) for part in parts]) for key in FACTS}
     facts["created"] = min((part["created"] for part in parts if part.get("created")), default=None)
-    facts["merged_from"] = [{key: part.get(key) for key in ("name", "created", *FACTS)} for part in parts]
-    plans = [part["plan"] for part in parts]
+    facts["merged_from"] = [
+        {key: part.get(key) for key in ("name", "created", *FACTS)} for part in parts
+    ]
+    plans = [upgraded_plan(part["plan"]) for part in parts]
     if all(_comparable(plan) == _comparable(plans[0]) for plan in plans):
-        return {**parts[0], **facts}
+        return {**parts[0], **facts, "schema": SCHEMA, "plan": plans[0]}
     name = "+".join(dict.fromkeys(part["name"] for part in parts))
     return {**manifest(name, None, {"merged": plans}), **facts}
 

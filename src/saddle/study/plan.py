@@ -6,18 +6,21 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from saddle import config
-from saddle.config import PPO
 from saddle.errors import SaddleError
+from saddle.learners import PPO, LearnerSettings, learner_to_dict
+from saddle.learners.settings import differences, plain
 from saddle.multipliers import Fixed, Rule, rule_to_dict
 from saddle.study import room
+from saddle.words import setting
 
 Limit = tuple[float, ...]  # one entry per constraint
 MOST_EPOCHS = 99_999_999  # of a run: the names of metrics files have eight digits for them
 MOST_SEED = 2**31  # exclusive
-MOST_MEMBERS = 300  # in a unit: room for a task's sweep with its adaptive rules; beyond, a GPU gains little
+MOST_MEMBERS = (
+    300  # in a unit: room for a task's sweep with its adaptive rules; beyond, a GPU gains little
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Chunking:
 
 @dataclass(frozen=True)
 class Stage:
-    """Runs of one purpose: each task x (lambdas, and limits x rules) x each seed."""
+    """Runs of one purpose: each task x each variant x (lambdas, and limits x rules) x each seed."""
 
     name: str = "sweep"
     """What the runs table calls it."""
@@ -49,22 +52,34 @@ class Stage:
     rules: tuple[Rule, ...] = ()
     """Rules that are run at every limit."""
     lambda_star: str | None = None
-    """Stage whose frontier gives lambda*: adds, at every limit, the runs with lambda fixed there."""
+    """Stage whose frontier gives lambda*: adds, at every limit, the runs with lambda fixed
+    there.
+    """
     limits: tuple[Limit, ...] | Mapping[str, tuple[Limit, ...]] = ()
     """Cost limits, for all tasks or by task."""
+    variants: tuple[LearnerSettings, ...] = ()
+    """Learners that all of this is run with; none means the study's own."""
 
     def __post_init__(self) -> None:
         if not all(value >= 0 and math.isfinite(value) for value in self.lambdas):
             raise SaddleError(f"stage {self.name!r} has a lambda below 0 or not finite")
         wants = bool(self.rules) or self.lambda_star is not None
         if not wants and not self.lambdas:
-            raise SaddleError(f"stage {self.name!r} has no runs: give it lambdas, or rules and limits")
+            raise SaddleError(
+                f"stage {self.name!r} has no runs: give it lambdas, or rules and limits"
+            )
         if wants and not self.limits:
-            raise SaddleError(f"stage {self.name!r} has rules that need a cost limit, but no limits")
+            raise SaddleError(
+                f"stage {self.name!r} has rules that need a cost limit, but no limits"
+            )
         if self.limits and not wants:
-            raise SaddleError(f"stage {self.name!r} has limits, but only fixed lambdas, which do not use them")
+            raise SaddleError(
+                f"stage {self.name!r} has limits, but only fixed lambdas, which do not use them"
+            )
         if any(isinstance(rule, Fixed) for rule in self.rules):
-            raise SaddleError(f"stage {self.name!r} has the rule 'fixed'; write its multipliers as lambdas")
+            raise SaddleError(
+                f"stage {self.name!r} has the rule 'fixed'; write its multipliers as lambdas"
+            )
         for limits in self.limits.values() if isinstance(self.limits, Mapping) else (self.limits,):
             _check_limits(self.name, limits)
 
@@ -76,7 +91,8 @@ class Stage:
         """How many runs the stage has on this task with each seed."""
         limits = self.limits.get(task, ()) if isinstance(self.limits, Mapping) else self.limits
         adaptive = len(self.rules) + (self.lambda_star is not None)
-        return len(self.lambdas) + len(limits) * adaptive
+        variants = max(1, len(self.variants))
+        return variants * (len(self.lambdas) + len(limits) * adaptive)
 
 
 @dataclass(frozen=True)
@@ -90,8 +106,8 @@ class Plan:
     """A range is counted before it is unrolled; kept as a tuple."""
     steps: int = 35_000_000
     """Env steps of each run."""
-    algorithm: Literal["ppo"] = "ppo"
-    ppo: PPO = field(default_factory=PPO)
+    learner: LearnerSettings = field(default_factory=PPO)
+    """Of all stages that name no variants."""
     chunk: Chunking = Chunking()
     members: int | None = None
     """Most runs in a unit; None takes what memory allows."""
@@ -105,26 +121,64 @@ class Plan:
         _no_doubles("task", self.tasks)
         _no_doubles("seed", self.seeds)
         _no_doubles("stage", [stage.name for stage in self.stages])
-        if self.steps < self.ppo.steps_per_epoch:
-            raise SaddleError(
-                f"steps is {self.steps}, less than one epoch of {self.ppo.steps_per_epoch}; raise steps or lower "
-                "steps_per_epoch"
-            )
-        if self.epochs > MOST_EPOCHS:
-            raise SaddleError(
-                f"steps is {self.steps}, which is {self.epochs} epochs of {self.ppo.steps_per_epoch}; at most "
-                f"{MOST_EPOCHS} are counted: lower steps or raise steps_per_epoch"
-            )
+        for learner in self.learners:
+            self._check_epochs(learner)
         if self.members is not None and self.members < 1:
             raise SaddleError(f"members is {self.members}; a unit has at least 1")
         for stage in self.stages:
             self._check_tasks_of(stage)
+            self._check_variants_of(stage)
         _no_doubles("run", [run.name for run in runs(self)])
 
     @property
-    def epochs(self) -> int:
-        """Of each run."""
-        return self.steps // self.ppo.steps_per_epoch
+    def learners(self) -> tuple[LearnerSettings, ...]:
+        """Every learner of the study once, in the order of the stages."""
+        return tuple(
+            dict.fromkeys(learner for stage in self.stages for learner in self.learners_of(stage))
+        )
+
+    def learners_of(self, stage: Stage) -> tuple[LearnerSettings, ...]:
+        """Those that the stage's runs have."""
+        return stage.variants or (self.learner,)
+
+    def epochs_of(self, learner: LearnerSettings) -> int:
+        """Epochs of each run of this learner."""
+        return self.steps // learner.steps_per_epoch
+
+    def _check_epochs(self, learner: LearnerSettings) -> None:
+        each = learner.steps_per_epoch
+        epochs = self.epochs_of(learner)
+        if epochs < 1:
+            raise SaddleError(
+                f"steps is {self.steps}, less than one epoch of {each}; raise steps or lower "
+                f"steps_per_epoch"
+            )
+        if epochs > MOST_EPOCHS:
+            raise SaddleError(
+                f"steps is {self.steps}, which is {epochs} epochs of {each}; at most {MOST_EPOCHS} "
+                f"are counted: "
+                "lower steps or raise steps_per_epoch"
+            )
+
+    def _check_variants_of(self, stage: Stage) -> None:
+        """No variant is there twice, and what takes lambda* from a stage of this plan finds its own
+        learner there.
+        """
+        names = [variant_name(learner, self.learner) for learner in stage.variants]
+        _no_doubles(
+            f"variant of stage {stage.name!r}:", [name or "(as the study)" for name in names]
+        )
+        source = next((other for other in self.stages if other.name == stage.lambda_star), None)
+        if source is None:
+            return
+        for learner in self.learners_of(stage):
+            if learner not in self.learners_of(source):
+                name = variant_name(learner, self.learner) or "as the study"
+                raise SaddleError(
+                    f"stage {stage.name!r} takes lambda* from {source.name!r}, which lacks the "
+                    f"variant {name}; give "
+                    "both stages the same variants"
+                )
 
     def _check_size(self) -> None:
         """Before anything is unrolled: there is room for all runs."""
@@ -132,7 +186,8 @@ class Plan:
         seeds, most = room.count(self.seeds), room.most_runs() // max(1, of_a_seed)
         if seeds > most:
             raise SaddleError(
-                f"{seeds} seeds of {of_a_seed} run(s) each do not fit into memory; at most {most} do here"
+                f"{seeds} seeds of {of_a_seed} run(s) each do not fit into memory; at most {most} "
+                f"do here"
             )
 
     def _check_seeds(self) -> None:
@@ -148,16 +203,22 @@ class Plan:
         known = {other.name: other for other in self.stages}
         source = known.get(stage.lambda_star or "")
         if source is not None and not source.lambdas:
-            raise SaddleError(f"stage {stage.name!r} takes lambda* from {source.name!r}, which has no fixed lambdas")
+            raise SaddleError(
+                f"stage {stage.name!r} takes lambda* from {source.name!r}, which has no fixed "
+                f"lambdas"
+            )
 
 
 @dataclass(frozen=True)
 class Run:
-    """One planned run. `rule` is None where lambda* is not known yet; `star` then names the stage that gives it."""
+    """One planned run. `rule` is None where lambda* is not known yet; `star` then names the stage
+    that gives it.
+    """
 
     name: str
     stage: str
     task: str
+    learner: LearnerSettings
     rule: Rule | None
     limit: Limit | None
     seed: int
@@ -166,27 +227,66 @@ class Run:
 
 def runs(plan: Plan) -> list[Run]:
     """All runs of the plan, in the order of its stages and tasks."""
-    return [
-        Run(f"{short(task)}-{label}-s{seed}", stage.name, task, rule, limit, seed, star)
-        for stage, task in itertools.product(plan.stages, plan.tasks)
-        for label, rule, limit, star in _variants(stage, task)
-        for seed in plan.seeds
-    ]
+    found: list[Run] = []
+    for stage, task in itertools.product(plan.stages, plan.tasks):
+        for learner in plan.learners_of(stage):
+            for label, rule, limit, star in _multipliers(stage, task):
+                for seed in plan.seeds:
+                    name = run_name(task, learner, plan.learner, label, seed)
+                    found.append(Run(name, stage.name, task, learner, rule, limit, seed, star))
+    return found
 
 
-def units(plan: Plan, capacity: Callable[[str], int]) -> dict[str, list[Run]]:
-    """Units by name: runs of one program (the task, as nets and layout are the study's), at most `capacity(task)`.
+def run_name(
+    task: str, learner: LearnerSettings, base: LearnerSettings, label: str, seed: int
+) -> str:
+    """Task, algorithm, multiplier, seed, and what sets the learner apart from the study's own."""
+    name = f"{short(task)}-{learner.algorithm}-{label}-s{seed}"
+    settings = _differing(learner, base)
+    return f"{name}-{settings}" if settings else name
+
+
+def variant_name(learner: LearnerSettings, base: LearnerSettings) -> str:
+    """What sets a learner apart from the study's own, as part of a file's name; empty for that
+    itself.
+    """
+    if learner == base:
+        return ""
+    settings = _differing(learner, base)
+    return "-".join(part for part in (learner.algorithm, settings) if part)
+
+
+def _differing(learner: LearnerSettings, base: LearnerSettings) -> str:
+    words = [f"{name}_{setting(value)}" for name, value in differences(learner, base).items()]
+    return "-".join(words)
+
+
+Capacity = Callable[[str, LearnerSettings], int]
+"""How many runs of a learner on a task fit into a unit."""
+
+
+def units(plan: Plan, capacity: Capacity) -> dict[str, list[Run]]:
+    """Units by name: runs of one program (a task and a learner), as many as there is room for.
 
     Runs that wait for lambda* have units of their own, so that nothing else waits with them.
     """
     packed: dict[str, list[Run]] = {}
     planned = runs(plan)
-    for task, waits in itertools.product(plan.tasks, (False, True)):
-        alike = [run for run in planned if run.task == task and (run.star is not None) == waits]
-        count = math.ceil(len(alike) / max(1, capacity(task)))
+    for task, learner, waits in itertools.product(plan.tasks, plan.learners, (False, True)):
+        alike = [
+            run
+            for run in planned
+            if run.task == task and run.learner == learner and (run.star is not None) == waits
+        ]
+        if not alike:
+            continue
+        count = math.ceil(len(alike) / max(1, capacity(task, learner)))
+        parts = [short(task), variant_name(learner, plan.learner) or learner.algorithm]
+        if waits:
+            parts.append("star")
         for i in range(count):
             share = alike[i * len(alike) // count : (i + 1) * len(alike) // count]
-            packed[f"{short(task)}-{'star-' if waits else ''}{i:02d}"] = share
+            packed["-".join([*parts, f"{i:02d}"])] = share
     return packed
 
 
@@ -197,22 +297,28 @@ def spaced(low: float, high: float, count: int) -> tuple[float, ...]:
 
 
 def short(task: str) -> str:
-    """The task's name in run and unit names: without family prefix and version, safe as a file's name."""
+    """The task's name in run and unit names: without family prefix and version, safe as a file's
+    name.
+    """
     return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"^Safety|-v\d+$", "", task))
 
 
 HOW_IT_RUNS = ("chunk", "members")
-"""Keys of a plan that change none of its results: how often it is saved, and how it is packed into units."""
+"""Keys of a plan that change none of its results: how often it is saved, and how it is packed into
+units.
+"""
 
 
 def to_dict(plan: Plan) -> dict[str, Any]:
     """The plan as plain values, in the shape of a study file."""
     fields = {f.name: getattr(plan, f.name) for f in dataclasses.fields(plan)}
     return {
-        **{key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()},
+        **{
+            key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()
+        },
         "stages": [_stage_dict(stage) for stage in plan.stages],
-        "ppo": config.to_dict(plan.ppo),
-        "chunk": config.to_dict(plan.chunk),
+        "learner": learner_to_dict(plan.learner),
+        "chunk": plain(plan.chunk),
     }
 
 
@@ -227,6 +333,7 @@ def _stage_dict(stage: Stage) -> dict[str, Any]:
         "rules": [rule_to_dict(rule) for rule in stage.rules],
         "lambda_star": stage.lambda_star,
         "limits": limits,
+        "variants": [learner_to_dict(learner) for learner in stage.variants],
     }
     return {key: value for key, value in full.items() if value not in (None, [], {})}
 
@@ -235,7 +342,9 @@ def _plain(limits: tuple[Limit, ...]) -> list[Any]:
     return [limit[0] if len(limit) == 1 else list(limit) for limit in limits]
 
 
-def _variants(stage: Stage, task: str) -> Iterator[tuple[str, Rule | None, Limit | None, str | None]]:
+def _multipliers(
+    stage: Stage, task: str
+) -> Iterator[tuple[str, Rule | None, Limit | None, str | None]]:
     for value in stage.lambdas:
         yield f"fixed-{value:.6g}", Fixed(value), None, None
     if not stage.limits:
@@ -250,8 +359,14 @@ def _variants(stage: Stage, task: str) -> Iterator[tuple[str, Rule | None, Limit
 
 def _differences(rule: Rule) -> str:
     """The rule's settings that are not its defaults, as part of a name."""
-    fields = [(f.name, getattr(rule, f.name)) for f in dataclasses.fields(rule) if getattr(rule, f.name) != f.default]
-    return "".join(f"-{value}" if isinstance(value, str) else f"-{name}{value:g}" for name, value in fields)
+    fields = [
+        (f.name, getattr(rule, f.name))
+        for f in dataclasses.fields(rule)
+        if getattr(rule, f.name) != f.default
+    ]
+    return "".join(
+        f"-{value}" if isinstance(value, str) else f"-{name}{value:g}" for name, value in fields
+    )
 
 
 def _check_limits(stage: str, limits: tuple[Limit, ...]) -> None:
@@ -259,7 +374,10 @@ def _check_limits(stage: str, limits: tuple[Limit, ...]) -> None:
         raise SaddleError(f"stage {stage!r} has a cost limit below 0 or not finite")
     if len({len(limit) for limit in limits}) > 1:
         raise SaddleError(f"stage {stage!r} has limits for different numbers of constraints")
-    _no_doubles(f"limit of stage {stage!r}:", [", ".join(f"{entry:g}" for entry in limit) for limit in limits])
+    _no_doubles(
+        f"limit of stage {stage!r}:",
+        [", ".join(f"{entry:g}" for entry in limit) for limit in limits],
+    )
 
 
 def _no_doubles(what: str, values: Any) -> None:

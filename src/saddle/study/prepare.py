@@ -1,35 +1,47 @@
 """From a plan to a study's directory: new, or the one that is there already."""
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from saddle import config
-from saddle.config import PPO
+from saddle import tasks
+from saddle.config import Member
 from saddle.errors import SaddleError
+from saddle.learners import LearnerSettings, learner_to_dict
 from saddle.multipliers import Fixed, rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
 from saddle.study.columns import runs_frame
+from saddle.study.params import upgraded_plan
 from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
-from saddle.study.presets import TASKS
 from saddle.study.store import MANIFEST, Study
 from saddle.study.toml import plan_from
 from saddle.study.writer import Taken, check_writable, create, hardware, manifest, write_runs
 
-SHARE_OF_MEMORY = 0.5  # that a unit may take; the rest is for the compiler's temporaries and the machine
+SHARE_OF_MEMORY = (
+    0.5  # that a unit may take; the rest is for the compiler's temporaries and the machine
+)
 UNUSED_LIMIT = 25.0  # of runs with a fixed lambda, which look at none
 
-Survey = Callable[[Plan], tuple[dict[str, int], dict[str, Any]]]
+Capacities = dict[tuple[str, LearnerSettings], int]
+"""Members that a unit may have, by task and learner."""
+
+Survey = Callable[[Plan], tuple[Capacities, dict[str, Any]]]
 
 
-def survey_here(plan: Plan) -> tuple[dict[str, int], dict[str, Any]]:
-    """Members that a unit may have on this machine, by task, and its hardware."""
-    return {task: capacity_here(plan, task) for task in plan.tasks}, hardware()
+def survey_here(plan: Plan) -> tuple[Capacities, dict[str, Any]]:
+    """Members that a unit may have on this machine, and its hardware."""
+    capacities: Capacities = {}
+    for task, learner in itertools.product(plan.tasks, plan.learners):
+        capacities[task, learner] = capacity_here(plan, task, learner)
+    return capacities, hardware()
 
 
-def prepare(plan: Plan, out: Path, resume: bool, sweep: Path | None = None, survey: Survey = survey_here) -> Study:
+def prepare(
+    plan: Plan, out: Path, resume: bool, sweep: Path | None = None, survey: Survey = survey_here
+) -> Study:
     """The study's directory, made with all runs planned, or found with the same plan in it."""
     if (out / MANIFEST).exists():
         return _existing(plan, out, resume)
@@ -37,13 +49,13 @@ def prepare(plan: Plan, out: Path, resume: bool, sweep: Path | None = None, surv
     check_sweep(plan, sweep)
     check_writable(out)
     capacity, machine = survey(plan)
-    packed = units(plan, capacity.__getitem__)
+    packed = units(plan, lambda task, learner: capacity[task, learner])
 
     def fill(folder: Path) -> None:
         for unit, some in packed.items():
             write_runs(folder, unit, runs_frame([row_of(plan, unit, run) for run in some]))
 
-    facts = manifest(plan.name, plan.ppo.precision, plans.to_dict(plan), machine)
+    facts = manifest(plan.name, plan.learner.precision, plans.to_dict(plan), machine)
     try:
         create(out, facts, fill)
     except Taken:
@@ -67,7 +79,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
     params = {
         "rule": rule_to_dict(run.rule) if run.rule else None,
         "limits": list(limits),
-        "ppo": config.to_dict(plan.ppo),
+        "learner": learner_to_dict(run.learner),
         **({"star": run.star} if run.star else {}),
     }
     if count > 1:
@@ -77,7 +89,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
         "unit": unit,
         "stage": run.stage,
         "task": run.task,
-        "algorithm": plan.algorithm,
+        "algorithm": run.learner.algorithm,
         "rule": run.rule.name if run.rule else "fixed",
         "lambda": run.rule.init if isinstance(run.rule, Fixed) else None,
         "seed": run.seed,
@@ -90,10 +102,13 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
 
 def check_tasks(plan: Plan) -> None:
     """Every task exists and has as many constraints as its limits."""
+    for task in plan.tasks:
+        constraints(task)
     for run in plans.runs(plan):
         if run.limit is not None and len(run.limit) != constraints(run.task):
             raise SaddleError(
-                f"{run.task} has {constraints(run.task)} constraint(s), but stage {run.stage!r} gives "
+                f"{run.task} has {constraints(run.task)} constraint(s), but stage {run.stage!r} "
+                f"gives "
                 f"{len(run.limit)} limit(s); give one per constraint"
             )
 
@@ -104,56 +119,66 @@ def check_sweep(plan: Plan, sweep: Path | None) -> None:
     for stage in plan.stages:
         star = stage.lambda_star
         if star and star not in {other.name for other in plan.stages} | source:
-            where = f"{sweep} has no such stage" if sweep else "name the study that holds it with --sweep DIR"
+            where = (
+                f"{sweep} has no such stage"
+                if sweep
+                else "name the study that holds it with --sweep DIR"
+            )
             raise SaddleError(
-                f"stage {stage.name!r} takes lambda* from a stage {star!r} that is not in this plan; {where}"
+                f"stage {stage.name!r} takes lambda* from a stage {star!r} that is not in this "
+                f"plan; {where}"
             )
 
 
 def constraints(task: str) -> int:
-    """How many constraints a task has. Those of the study have one; others are asked, which loads JAX."""
-    return 1 if task in TASKS.values() else len(constraint_names(task))
+    """How many constraints a task has."""
+    return len(constraint_names(task))
 
 
 def constraint_names(task: str) -> tuple[str, ...]:
-    """What a task's constraints are called."""
-    from saddle import tasks
+    """What a task's constraints are called. A task that did not come with Saddle is made for
+    that.
+    """
+    return tasks.spec_of(task).constraints
 
-    return tasks.make(task).spec.constraints
 
+def capacity_here(plan: Plan, task: str, learner: LearnerSettings) -> int:
+    """Members of a unit that this machine's memory, or its accelerator's, has room for, or that the
+    plan asks for.
 
-def capacity_here(plan: Plan, task: str) -> int:
-    """Members of a unit that this machine's memory, or its accelerator's, has room for, or that the plan asks for.
-
-    What the plan asks for may take all memory; more than that is an error, and so is a member that does not fit.
+    What the plan asks for may take all memory; more than that is an error, and so is a member that
+    does not fit.
     """
     asked = min(plan.members or MOST_MEMBERS, _runs_of(plan, task))
-    if plan.members is not None and room.surely(plan.ppo, asked):
+    if plan.members is not None and room.surely(learner, asked):
         return plan.members  # without loading JAX
     if plan.members is not None:
-        check_members(task, plan.ppo, asked)
+        check_members(task, learner, asked)
         return plan.members
-    return max(1, min(MOST_MEMBERS, int(SHARE_OF_MEMORY * members_that_fit(task, plan.ppo))))
+    return max(1, min(MOST_MEMBERS, int(SHARE_OF_MEMORY * members_that_fit(task, learner))))
 
 
-def check_members(task: str, ppo: PPO, members: int) -> None:
+def check_members(task: str, learner: LearnerSettings, members: int) -> None:
     """So many members of a population fit into memory."""
-    most = members_that_fit(task, ppo)
+    most = members_that_fit(task, learner)
     if members > most:
-        raise SaddleError(f"{members} members of {task} do not fit into memory; ask for at most {most}")
+        raise SaddleError(
+            f"{members} members of {task} do not fit into memory; ask for at most {most}"
+        )
 
 
-def members_that_fit(task: str, ppo: PPO) -> int:
+def members_that_fit(task: str, learner: LearnerSettings) -> int:
     """How many members all memory has room for: 1 at least, or it is an error."""
     from saddle.population import Population
 
     limits = (UNUSED_LIMIT,) * constraints(task)
-    each = Population(task, ppo, [config.Member(limits=limits)], ppo.steps_per_epoch).member_bytes
+    each = Population(task, learner, [Member(limits=limits)], learner.steps_per_epoch).member_bytes
     there = memory()
     if each > there:
         raise SaddleError(
-            f"a run of {task} takes about {room.gigabytes(each)}, and there are {room.gigabytes(there)}; lower "
-            "ppo's hidden, steps_per_epoch or batch"
+            f"a run of {task} takes about {room.gigabytes(each)}, and there are "
+            f"{room.gigabytes(there)}; lower the "
+            "learner's hidden, steps_per_epoch or batch"
         )
     return there // each
 
@@ -175,7 +200,7 @@ def memory() -> int:
 
 def plan_of(study: Study) -> Plan:
     """The plan that the study was made from."""
-    fields = study.manifest.get("plan", {})
+    fields = upgraded_plan(study.manifest.get("plan", {}))
     if "stages" not in fields:
         raise SaddleError(f"{study.path} was imported or merged: it has no plan to run")
     return plan_from(fields, f"the plan in {study.path / MANIFEST}")
@@ -186,14 +211,17 @@ def _same_plan(plan: Plan, study: Study) -> None:
     for key in wanted:
         if wanted[key] != there[key] and key not in plans.HOW_IT_RUNS:
             raise SaddleError(
-                f"{study.path} holds a study with another plan ({_difference(key, wanted[key], there[key])}); choose "
+                f"{study.path} holds a study with another plan "
+                f"({_difference(key, wanted[key], there[key])}); choose "
                 "another directory, or the plan that began it"
             )
 
 
 def _difference(key: str, wanted: Any, there: Any) -> str:
-    """Of the learner's settings the first that differs, with both values: it may be an option of the command."""
-    if key != "ppo":
+    """Of the learner's settings the first that differs, with both values: it may be an option of
+    the command.
+    """
+    if key != "learner":
         return f"{key} differs"
     name = next(name for name in wanted if wanted[name] != there.get(name))
     return f"{name} is {there.get(name)} there, {wanted[name]} here"

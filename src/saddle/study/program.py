@@ -1,4 +1,6 @@
-"""What a unit executes: the learner behind a small protocol, so that the study's machinery can be tested without it."""
+"""What a unit executes: the learner behind a small protocol, so that the study's machinery can be
+tested without it.
+"""
 
 import importlib
 import warnings
@@ -8,13 +10,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from saddle.config import PPO, Member
+from saddle.config import Member
+from saddle.learners.settings import LearnerSettings
 
 POPULATION = "saddle.study.program:PopulationProgram"
 
 
 class UnitProgram(Protocol):
-    """A population of runs, advanced epoch by epoch. A state is everything that the next epoch depends on."""
+    """A population of runs, advanced epoch by epoch. A state is everything that the next epoch
+    depends on.
+    """
 
     epochs: int
 
@@ -23,7 +28,9 @@ class UnitProgram(Protocol):
         ...
 
     def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
-        """One epoch of all members; metrics are [members] or [members, m]. The old state is used up."""
+        """One epoch of all members; metrics are [members] or [members, m]. The old state is used
+        up.
+        """
         ...
 
     def epoch_of(self, state: Any) -> int:
@@ -55,11 +62,13 @@ class UnitProgram(Protocol):
         ...
 
 
-Factory = Callable[[str, PPO, tuple[Member, ...], int], UnitProgram]
+Factory = Callable[[str, LearnerSettings, tuple[Member, ...], int], UnitProgram]
 
 
 def factory(name: str) -> Factory:
-    """The factory 'module:attribute' names. A name travels to other machines, where a function would not."""
+    """The factory 'module:attribute' names. A name travels to other machines, where a function
+    would not.
+    """
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -67,10 +76,12 @@ def factory(name: str) -> Factory:
 class PopulationProgram:
     """The real thing."""
 
-    def __init__(self, task: str, ppo: PPO, members: tuple[Member, ...], steps: int) -> None:
+    def __init__(
+        self, task: str, learner: LearnerSettings, members: tuple[Member, ...], steps: int
+    ) -> None:
         from saddle.population import Population
 
-        self.population = Population(task, ppo, members, steps)
+        self.population = Population(task, learner, members, steps)
         self.epochs = self.population.epochs
 
     def init(self) -> Any:

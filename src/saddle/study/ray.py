@@ -1,7 +1,8 @@
-"""Run a study on a Ray cluster: each unit a task that Ray retries elsewhere when its worker or node dies.
+"""Run a study on a Ray cluster: each unit a task that Ray retries elsewhere when its worker or node
+dies.
 
-All nodes see the study's directory (a shared filesystem, or one machine). What survives a dead node is what is in the
-store: a retried task takes the unit over and goes on from its checkpoint.
+All nodes see the study's directory (a shared filesystem, or one machine). What survives a dead node
+is what is in the store: a retried task takes the unit over and goes on from its checkpoint.
 """
 
 import logging
@@ -20,19 +21,20 @@ from saddle.study.atomic import StoreError, write
 from saddle.study.dependent import open_sweep
 from saddle.study.local import POLL, Worker
 from saddle.study.plan import Chunking, Plan
-from saddle.study.prepare import capacity_here
+from saddle.study.prepare import Capacities, survey_here
 from saddle.study.program import factory
 from saddle.study.stop import EXIT_SECONDS, Stopper
 from saddle.study.store import Study
-from saddle.study.unit import Listener, Messages, unit_runs
-from saddle.study.writer import hardware
+from saddle.study.unit import EpochDone, Listener, Messages, unit_runs
 
 WAIT_FOR_STOPPED = 60.0  # seconds that tasks have to save what they did
 ANSWER_WITHIN = 10.0  # seconds in which a cluster's address has to answer
 
 
 def connect(address: str | None) -> None:
-    """Join the cluster at `address` ('auto': the one this machine belongs to), or start one here."""
+    """Join the cluster at `address` ('auto': the one this machine belongs to), or start one
+    here.
+    """
     if ray.is_initialized():
         return
     if address not in (None, "auto"):
@@ -41,30 +43,38 @@ def connect(address: str | None) -> None:
             socket.create_connection((host, int(port)), ANSWER_WITHIN).close()
         except (OSError, ValueError) as error:
             raise SaddleError(
-                f"no Ray cluster answers at {address} ({error}); start one with 'ray start --head', or leave --address "
+                f"no Ray cluster answers at {address} ({error}); start one with 'ray start "
+                f"--head', or leave --address "
                 "away to use this machine"
             ) from None
     try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            include_dashboard=False,
+        )
     except (ConnectionError, RuntimeError, RayError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise SaddleError(f"cannot use the Ray cluster at {address or 'this machine'}: {reason}") from None
+        raise SaddleError(
+            f"cannot use the Ray cluster at {address or 'this machine'}: {reason}"
+        ) from None
 
 
-def survey(plan: Plan) -> tuple[dict[str, int], dict[str, Any]]:
-    """Members that a worker's memory has room for, by task, and the worker's hardware.
+def survey(plan: Plan) -> tuple[Capacities, dict[str, Any]]:
+    """Members that a worker's memory has room for, and the worker's hardware.
 
-    Asked of a worker, because asking JAX here would take the GPU that a worker on this machine needs.
+    Asked of a worker, because asking JAX here would take the GPU that a worker on this machine
+    needs.
     """
-
-    def look() -> tuple[dict[str, int], dict[str, Any]]:
-        return {task: capacity_here(plan, task) for task in plan.tasks}, hardware()
-
-    return ray.get(ray.remote(max_calls=1, **resources())(look).remote())
+    look = ray.remote(max_calls=1, **resources())(survey_here)
+    return ray.get(look.remote(plan))
 
 
 def resources() -> dict[str, Any]:
-    """What one unit asks for: a GPU where the cluster has any, else all cores of its smallest node."""
+    """What one unit asks for: a GPU where the cluster has any, else all cores of its smallest
+    node.
+    """
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if any(node.get("GPU") for node in nodes):
         return {"num_gpus": 1}
@@ -118,7 +128,13 @@ class RayEngine:
     """Hands ready units to the cluster and follows them."""
 
     def __init__(
-        self, study: Study, program: str, chunking: Chunking, listener: Listener, stop: Stopper, sweep: Path | None
+        self,
+        study: Study,
+        program: str,
+        chunking: Chunking,
+        listener: Listener,
+        stop: Stopper,
+        sweep: Path | None,
     ) -> None:
         self.study, self.program, self.chunking = study, program, chunking
         self.listener, self.stop, self.sweep = listener, stop, sweep
@@ -131,7 +147,12 @@ class RayEngine:
         """Until every unit is finished or has failed, or it is time to stop."""
         task = ray.remote(max_retries=-1, max_calls=1, **resources())(run_unit)
         worker = Worker(
-            self.study, factory(self.program), self.chunking, self.listener, self.stop, open_sweep(self.sweep)
+            self.study,
+            factory(self.program),
+            self.chunking,
+            self.listener,
+            self.stop,
+            open_sweep(self.sweep),
         )
         running: dict[Any, str] = {}
         tried: set[str] = set()
@@ -182,8 +203,10 @@ class RayEngine:
             epoch = progress.get("epoch", 0)
             if epoch and self._shown.get(unit) != epoch:
                 self._shown[unit] = epoch
-                members = unit_runs(self.study, unit).height
-                self.listener.epoch(unit, epoch, progress["epochs"], members, self._pace(unit))
+                runs = tuple(unit_runs(self.study, unit)["run"])
+                self.listener.epoch(
+                    EpochDone(unit, epoch, progress["epochs"], runs, self._pace(unit), metrics={})
+                )
 
     def _collect(self, reference: Any) -> None:
         try:

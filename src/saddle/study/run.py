@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from saddle.config import Layout, Precision
 from saddle.errors import SaddleError
 from saddle.extras import install
+from saddle.learners import Layout, Precision
 from saddle.study import presets
 from saddle.study.dependent import open_sweep
 from saddle.study.forecast import say_how_long
@@ -42,8 +42,8 @@ def run(
 ) -> int:
     """Run a preset or study file in `out`; returns the exit code.
 
-    A command gives the time at which its process began, by `time.monotonic`: the time limit counts from there, and
-    ends the process if need be.
+    A command gives the time at which its process began, by `time.monotonic`: the time limit counts
+    from there, and ends the process if need be.
     """
     if address is not None and engine != "ray":
         raise SaddleError("--address is the Ray cluster's; add --engine ray")
@@ -51,7 +51,8 @@ def run(
     if members is not None:
         plan = dataclasses.replace(plan, members=members)
     limit = None if limit_time is None else seconds(limit_time)
-    # Ray's processes would outlive one that a watchdog ends, and who calls from Python would lose all its own.
+    # Ray's processes would outlive one that a watchdog ends, and who calls from Python would lose
+    # all its own.
     watchdog = engine == "local" and began is not None
     with Stopper(limit, began, watchdog) as stop, view(as_json) as listener:
         if engine == "ray":
@@ -91,12 +92,16 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
         print(json.dumps({"event": "end", **found, "stopped": stop.why if stopped else None}))
     else:
         print(
-            f"{found['done']} of {counted(found['runs'], 'run')} done, {found['failed']} failed, {found['left']} left"
+            f"{found['done']} of {counted(found['runs'], 'run')} done, {found['failed']} failed, "
+            f"{found['left']} left"
         )
         for line in failure_lines(failures(study)):
             print(line)
     if stopped:
         if not as_json:
-            print(f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path} --resume")
+            print(
+                f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path} "
+                f"--resume"
+            )
         return stop.exit_code
     return SOME_FAILED if found["failed"] or found["left"] else FINISHED

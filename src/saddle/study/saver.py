@@ -1,4 +1,6 @@
-"""Checkpoints written while the next epochs run: a large population's takes seconds, which nobody should wait for."""
+"""Checkpoints written while the next epochs run: a large population's takes seconds, which nobody
+should wait for.
+"""
 
 import threading
 import time
@@ -9,11 +11,15 @@ from saddle.errors import SaddleError
 from saddle.study.atomic import StoreError, store_error
 from saddle.study.program import UnitProgram
 
-FIRST_BYTES_PER_SECOND = 1e8  # that a disk takes, before the first checkpoint was timed: rather too few
+FIRST_BYTES_PER_SECOND = (
+    1e8  # that a disk takes, before the first checkpoint was timed: rather too few
+)
 
 
 class Saver:
-    """Writes one unit's checkpoints in a thread, one at a time. An error waits until somebody looks."""
+    """Writes one unit's checkpoints in a thread, one at a time. An error waits until somebody
+    looks.
+    """
 
     def __init__(self, program: UnitProgram, path: Path) -> None:
         self._program, self._path = program, path
@@ -30,8 +36,8 @@ class Saver:
     def seconds(self, state: Any) -> float:
         """How long it takes until a checkpoint of this state is written, if writing it begins now.
 
-        That is what the longest one took so far; before the first was timed, what its size suggests. One that is
-        still being written comes before it.
+        That is what the longest one took so far; before the first was timed, what its size
+        suggests. One that is still being written comes before it.
         """
         each = self._longest
         if each is None:
@@ -42,11 +48,15 @@ class Saver:
         return max(each - elapsed, 0.0) + max(each, elapsed)
 
     def start(self, state: Any, facts: dict[str, Any]) -> None:
-        """Copy the state, and begin to write the copy. Waits for the one before, and raises its error."""
+        """Copy the state, and begin to write the copy. Waits for the one before, and raises its
+        error.
+        """
         self.wait()
         self._began = time.monotonic()
         copied = self._program.snapshot(state)
-        self._thread = threading.Thread(target=self._write, args=(copied, facts), daemon=True, name="checkpoint")
+        self._thread = threading.Thread(
+            target=self._write, args=(copied, facts), daemon=True, name="checkpoint"
+        )
         self._thread.start()
 
     def wait(self) -> None:

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 
 from rich.text import Text
 
-from saddle.config import Layout, Precision
 from saddle.console import console
+from saddle.learners import Layout, Precision
 from saddle.study import estimate, presets
-from saddle.study.plan import Plan, units
+from saddle.study.plan import Plan, Run, units
 from saddle.study.prepare import capacity_here, check_tasks
 from saddle.study.program import POPULATION
 from saddle.study.status import duration
@@ -26,7 +26,7 @@ class TaskPart:
     runs: int
     units: int
     epochs: int
-    """Of each run."""
+    """Of each run of the study's own learner."""
     env_steps: int
     """Of all runs."""
     seconds: float | None
@@ -58,21 +58,35 @@ def show(
 
 
 def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPart]:
-    """The plan task by task. Calibration times the parts of each task's epoch, after compiling them."""
+    """The plan task by task. Calibration times the parts of each task's epoch, after compiling
+    them.
+    """
     check_tasks(plan)
     found = []
-    packed = units(plan, lambda task: capacity_here(plan, task))
+    packed = units(plan, lambda task, learner: capacity_here(plan, task, learner))
     for task in plan.tasks:
         own = [some for some in packed.values() if some[0].task == task]
         runs = [run for some in own for run in some]
         stages = {stage.name: sum(run.stage == stage.name for run in runs) for stage in plan.stages}
-        seconds = None
-        if calibrate:
-            pace = estimate.of_task(plan, task, max(map(len, own)), program)
-            seconds = sum(pace.seconds(len(some), plan.epochs) for some in own)
-        steps = len(runs) * plan.epochs * plan.ppo.steps_per_epoch
-        found.append(TaskPart(task, stages, len(runs), len(own), plan.epochs, steps, seconds))
+        seconds = _seconds(plan, own, program) if calibrate else None
+        steps = sum(plan.epochs_of(run.learner) * run.learner.steps_per_epoch for run in runs)
+        found.append(
+            TaskPart(
+                task, stages, len(runs), len(own), plan.epochs_of(plan.learner), steps, seconds
+            )
+        )
     return found
+
+
+def _seconds(plan: Plan, units: list[list[Run]], program: str) -> float:
+    """How long these units of one task take here: each learner is timed with its largest one."""
+    seconds = 0.0
+    for learner in plan.learners:
+        own = [len(unit) for unit in units if unit[0].learner == learner]
+        if own:
+            pace = estimate.of_task(units[0][0].task, learner, max(own), program)
+            seconds += sum(pace.seconds(members, plan.epochs_of(learner)) for members in own)
+    return seconds
 
 
 def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
@@ -81,25 +95,39 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
     rows: list[list[Content]] = []
     for part in found:
         rows.append(
-            [part.task, *_cells(list(part.stages.values()), part.runs, part.units, part.env_steps, part.seconds)]
+            [
+                part.task,
+                *_cells(
+                    list(part.stages.values()), part.runs, part.units, part.env_steps, part.seconds
+                ),
+            ]
         )
     stages = [sum(part.stages[stage.name] for part in found) for stage in plan.stages]
     runs, count = sum(part.runs for part in found), sum(part.units for part in found)
     steps = sum(part.env_steps for part in found)
     seconds = sum(part.seconds or 0.0 for part in found) if calibrate else None
-    rows.append([Text(cell, style="bold") for cell in ("all", *_cells(stages, runs, count, steps, seconds))])
+    rows.append(
+        [Text(cell, style="bold") for cell in ("all", *_cells(stages, runs, count, steps, seconds))]
+    )
     screen = console()
-    epochs = counted(plan.epochs, "epoch")
-    screen.print(f"{plan.name}: {epochs} of {plan.ppo.steps_per_epoch} env steps a run", markup=False)
+    epochs = counted(plan.epochs_of(plan.learner), "epoch")
+    screen.print(
+        f"{plan.name}: {epochs} of {plan.learner.steps_per_epoch} env steps a run", markup=False
+    )
     print_table(screen, columns, rows)
     for stage in plan.stages:
         if stage.lambda_star:
             here = stage.lambda_star in {other.name for other in plan.stages}
             where = "" if here else ", of another study: name it with --sweep"
-            screen.print(f"{stage.name}: lambda* comes from the frontier of {stage.lambda_star}{where}", markup=False)
+            screen.print(
+                f"{stage.name}: lambda* comes from the frontier of {stage.lambda_star}{where}",
+                markup=False,
+            )
 
 
-def _cells(stages: list[int], runs: int, units: int, steps: int, seconds: float | None) -> list[str]:
+def _cells(
+    stages: list[int], runs: int, units: int, steps: int, seconds: float | None
+) -> list[str]:
     """Runs of each stage, then runs, units, env steps and time."""
     return [*map(str, stages), str(runs), str(units), f"{steps:.3g}", duration(seconds)]
 

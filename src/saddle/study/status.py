@@ -17,7 +17,13 @@ from saddle.study.unit import unit_runs
 from saddle.tables import Column, Content, print_table, table_lines
 from saddle.words import counted
 
-COLOURS = {"done": "green", "running": "cyan", "failed": "red", "interrupted": "yellow", "stopped": "yellow"}
+COLOURS = {
+    "done": "green",
+    "running": "cyan",
+    "failed": "red",
+    "interrupted": "yellow",
+    "stopped": "yellow",
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,9 @@ class UnitStatus:
     task: str
     members: int
     state: str
-    """planned, waits (for lambda*), running, stopped, interrupted (its process died), done or failed."""
+    """planned, waits (for lambda*), running, stopped, interrupted (its process died), done or
+    failed.
+    """
     epoch: int
     epochs: int | None
     """None before the start."""
@@ -62,7 +70,9 @@ class Status:
     units: list[UnitStatus]
     failures: list[Failure]
     left: float | None
-    """Seconds to the end with as many workers as now (one, if there is none); None before a first epoch."""
+    """Seconds to the end with as many workers as now (one, if there is none); None before a first
+    epoch.
+    """
     damaged: list[str]
     """Files that cannot be read, each with what to do."""
 
@@ -71,11 +81,15 @@ def status(study: Study) -> Status:
     """Read how the study stands."""
     units = [_unit(study, unit) for unit in study.units()]
     counts = _run_counts(study.runs, units)
-    return Status(study.manifest["name"], counts, units, failures(study), _left(units), study.damage())
+    return Status(
+        study.manifest["name"], counts, units, failures(study), _left(units), study.damage()
+    )
 
 
 def _run_counts(runs: pl.DataFrame, units: list[UnitStatus]) -> dict[str, int]:
-    """How many runs have each status. A begun run is as its unit is: nothing runs in one that was stopped."""
+    """How many runs have each status. A begun run is as its unit is: nothing runs in one that was
+    stopped.
+    """
     states = {unit.unit: unit.state for unit in units}
     counts: dict[str, int] = {}
     for status, unit in runs.select("status", "unit").iter_rows():
@@ -102,7 +116,9 @@ def show(study: Study, as_json: bool) -> None:
 
 
 def watch(study: Study, every: float, as_json: bool) -> None:
-    """Print it again and again until nothing is left to do: in place on a terminal, else a line each time."""
+    """Print it again and again until nothing is left to do: in place on a terminal, else a line
+    each time.
+    """
     screen = console()
     if screen.is_terminal and not as_json:
         with Live(console=screen, auto_refresh=False) as live:
@@ -160,7 +176,9 @@ def _unit_rows(now: Status) -> list[tuple[Content, ...]]:
         state = Text(unit.state, style=COLOURS.get(unit.state, ""))
         epochs = f"{unit.epoch}/{unit.epochs}" if unit.epochs else "-"
         left = duration(unit.left) if unit.left else ""
-        rows.append((unit.unit, str(unit.members), state, epochs, left, unit.holder or unit.error or ""))
+        rows.append(
+            (unit.unit, str(unit.members), state, epochs, left, unit.holder or unit.error or "")
+        )
     return rows
 
 
@@ -171,7 +189,9 @@ def failure_lines(failures: list[Failure]) -> list[str]:
         together.setdefault((failure.unit, failure.reason), []).append(failure.run)
     lines = []
     for (unit, reason), runs in together.items():
-        names = ", ".join(runs[:3]) + (f" and {len(runs) - 3} more of {unit}" if len(runs) > 3 else "")
+        names = ", ".join(runs[:3]) + (
+            f" and {len(runs) - 3} more of {unit}" if len(runs) > 3 else ""
+        )
         lines.append(f"failed: {names}: {reason}")
     return lines
 
@@ -199,12 +219,18 @@ def _unit(study: Study, unit: str) -> UnitStatus:
         state = "running"
     elif state == "running":
         state = "interrupted"
-    epoch, epochs, seconds = progress.get("epoch", 0), progress.get("epochs"), progress.get("seconds", 0.0)
+    epoch, epochs, seconds = (
+        progress.get("epoch", 0),
+        progress.get("epochs"),
+        progress.get("seconds", 0.0),
+    )
     pace = progress.get("pace")  # None after one epoch, which compiled
     left = pace * (epochs - epoch) if pace and epochs else None
     name = f"{holder.host.partition(' ')[0]}:{holder.pid}" if alive and holder else None
     error = progress.get("error")
-    return UnitStatus(unit, frame["task"][0], frame.height, state, epoch, epochs, seconds, pace, left, name, error)
+    return UnitStatus(
+        unit, frame["task"][0], frame.height, state, epoch, epochs, seconds, pace, left, name, error
+    )
 
 
 def _left(units: list[UnitStatus]) -> float | None:
@@ -226,4 +252,9 @@ def counts(study: Study) -> dict[str, Any]:
     """How many runs are done, failed, and left to do."""
     states = study.runs["status"]
     done, failed = int((states == "done").sum()), int((states == "failed").sum())
-    return {"runs": states.len(), "done": done, "failed": failed, "left": states.len() - done - failed}
+    return {
+        "runs": states.len(),
+        "done": done,
+        "failed": failed,
+        "left": states.len() - done - failed,
+    }

@@ -1,9 +1,9 @@
 """When a running study stops: at a time limit, or when somebody asks it to.
 
-Two things make a time limit hold. Work that would end after the limit is not begun: compiling, an epoch, its
-checkpoint and leaving the process all count. And where a guess was wrong (a first compilation takes as long as it
-takes), a watchdog ends the process at the limit. A store survives that as it survives any kill: what was not saved
-is computed again, bit by bit the same.
+Two things make a time limit hold. Work that would end after the limit is not begun: compiling, an
+epoch, its checkpoint and leaving the process all count. And where a guess was wrong (a first
+compilation takes as long as it takes), a watchdog ends the process at the limit. A store survives
+that as it survives any kill: what was not saved is computed again, bit by bit the same.
 """
 
 import os
@@ -40,14 +40,20 @@ class Stopper:
     A first signal stops gently, after the epoch at hand; a second one at once, as without this.
     """
 
-    def __init__(self, limit: float | None = None, began: float | None = None, watchdog: bool = False) -> None:
-        """`limit` in seconds counts from `began`, a time of `time.monotonic`; from now if that is not given."""
+    def __init__(
+        self, limit: float | None = None, began: float | None = None, watchdog: bool = False
+    ) -> None:
+        """`limit` in seconds counts from `began`, a time of `time.monotonic`; from now if that is
+        not given.
+        """
         self._deadline: float | None = None
         self._reserve = 0.0
         if limit is not None:
             self._deadline = (time.monotonic() if began is None else began) + limit
             self._reserve = min(EXIT_SECONDS, SHARE_FOR_EXIT * limit)
-        self._watchdog = _Watchdog(self._deadline) if watchdog and self._deadline is not None else None
+        self._watchdog = (
+            _Watchdog(self._deadline) if watchdog and self._deadline is not None else None
+        )
         self._old: dict[int, Any] = {}
         self.signal: int | None = None
         self.refused = False
@@ -61,7 +67,12 @@ class Stopper:
             self._watchdog.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         if self._watchdog is not None:
             self._watchdog.end()
         self._restore()
@@ -84,7 +95,9 @@ class Stopper:
 
     @property
     def exit_code(self) -> int:
-        """Of a process that stopped: 3 at the time limit, 128 + n at signal n, as shells have it."""
+        """Of a process that stopped: 3 at the time limit, 128 + n at signal n, as shells have
+        it.
+        """
         return TIME_LIMIT if self.signal is None else 128 + self.signal
 
     @property
@@ -125,7 +138,8 @@ class _Watchdog:
         show_cursor = "\x1b[?25h" if sys.stdout.isatty() else ""
         os.write(
             sys.stderr.fileno(),
-            f"{show_cursor}saddle: ended at the time limit, in the middle of work; what was saved stays, "
+            f"{show_cursor}saddle: ended at the time limit, in the middle of work; what was saved "
+            f"stays, "
             "and --resume goes on from there\n".encode(),
         )
         os._exit(TIME_LIMIT)

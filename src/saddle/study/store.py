@@ -21,7 +21,8 @@ from saddle.study.columns import METRICS, runs_frame
 if TYPE_CHECKING:
     from saddle.policies import Policy
 
-SCHEMA = 1  # of the directory; a change that old readers would misread raises it
+# Of the directory; a change that old readers would misread raises it (1: settings under "ppo")
+SCHEMA = 2
 MANIFEST = "manifest.json"
 _MAGIC = b"PAR1"  # begins and ends every Parquet file
 _CHUNK = re.compile(r"(\d{8})-(\d{8})\.parquet")
@@ -55,12 +56,16 @@ class Study:
 
     @property
     def metrics(self) -> pl.DataFrame:
-        """One row per run and epoch, sorted. At full size this is half a gigabyte: prefer `scan_metrics`."""
+        """One row per run and epoch, sorted. At full size this is half a gigabyte: prefer
+        `scan_metrics`.
+        """
         with self.reading():
             return self.scan_metrics().collect().sort("run", "epoch")
 
     def scan_metrics(self) -> pl.LazyFrame:
-        """The metrics as a lazy frame: select and filter before collecting, and only that is read."""
+        """The metrics as a lazy frame: select and filter before collecting, and only that is
+        read.
+        """
         alike: dict[tuple[str, ...], list[Path]] = {}  # units of one program have the same columns
         for unit in self.units():
             files = self.chunk_files(unit)
@@ -74,7 +79,9 @@ class Study:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """A context around reading the tables: a damaged file is named there, with what to do about it."""
+        """A context around reading the tables: a damaged file is named there, with what to do about
+        it.
+        """
         try:
             yield
         except pl.exceptions.PolarsError as error:
@@ -84,7 +91,9 @@ class Study:
             raise error  # no file's fault
 
     def damage(self) -> list[str]:
-        """What to do about each metrics file that is not whole, as a look at its size and end tells."""
+        """What to do about each metrics file that is not whole, as a look at its size and end
+        tells.
+        """
         found = []
         for unit in self.units():
             torn = [file for file in self.chunk_files(unit) if not _ends_well(file)]
@@ -121,7 +130,10 @@ class Study:
             return f"{said}, or import or merge the study anew"
         if file.parent.name == "runs":
             return f"{said}, or run the study anew in another directory"
-        return f"{said}, or compute its unit again: {self.forget(file.parent.name)}, then run it with --resume"
+        return (
+            f"{said}, or compute its unit again: {self.forget(file.parent.name)}, then run it with "
+            f"--resume"
+        )
 
     def forget(self, unit: str) -> str:
         """The command after which a resumed study computes a unit from its start."""
@@ -143,8 +155,15 @@ class Study:
         return files
 
     def progress(self, unit: str) -> dict[str, Any]:
-        """The unit's `state` (running, stopped, done, failed), epochs done and in all, seconds; {} before its start."""
+        """The unit's `state` (running, stopped, done, failed), epochs done and in all, seconds; {}
+        before its start.
+        """
         return read_json(self.path / "units" / f"{unit}.json")
+
+    @property
+    def finished(self) -> bool:
+        """Whether every unit has come to its end; runs may have failed on the way."""
+        return all(self.progress(unit).get("state") == "done" for unit in self.units())
 
     def policy(self, run: str) -> Policy:
         """The final policy of a run: a function from an observation to an action."""
@@ -168,7 +187,10 @@ class Study:
             )
         status = row["status"][0]
         if status == "done":
-            why = "the run is done, but the study was imported, or stored without policies; run it again"
+            why = (
+                "the run is done, but the study was imported, or stored without policies; run it "
+                "again"
+            )
         else:
             why = f"it is {status}, and a run has a policy once it is done"
         return f"run {run!r} has no policy in {self.path}: {why}"
@@ -179,17 +201,22 @@ class Study:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of the study in `path`; an error when there is none that this Saddle can read."""
+    """The manifest of the study in `path`; an error when there is none that this Saddle can
+    read.
+    """
     manifest = read_json(path / MANIFEST)
     if not manifest:
         what = "has no manifest.json" if path.is_dir() else "is not a directory"
-        raise SaddleError(f"{path} is not a study: it {what}; 'saddle study run' and 'saddle import' make studies")
+        raise SaddleError(
+            f"{path} is not a study: it {what}; 'saddle study run' and 'saddle import' make studies"
+        )
     schema = manifest.get("schema")
     if not isinstance(schema, int) or schema < 1:
         raise SaddleError(f"{path / MANIFEST} names no schema; it is not the manifest of a study")
     if schema > SCHEMA:
         raise SaddleError(
-            f"{path} was written by a newer Saddle (schema {schema}, this one reads {SCHEMA}); upgrade Saddle"
+            f"{path} was written by a newer Saddle (schema {schema}, this one reads {SCHEMA}); "
+            f"upgrade Saddle"
         )
     return manifest
 

@@ -1,4 +1,6 @@
-"""Study files: TOML in the shape of a Plan. Mistakes are answered with the file, the line and the nearest name."""
+"""Study files: TOML in the shape of a Plan. Mistakes are answered with the file, the line and the
+nearest name.
+"""
 
 import dataclasses
 import difflib
@@ -11,9 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from saddle.config import PPO, ppo_from
 from saddle.errors import SaddleError
-from saddle.multipliers import Rule, rule_from, rules
+from saddle.learners import PPO, LearnerSettings, learner_class, learner_from, learner_to_dict
+from saddle.multipliers import Rule, rule_class, rule_from, rules
+from saddle.references import is_reference
 from saddle.study import room
 from saddle.study.lines import line_of
 from saddle.study.plan import Chunking, Plan, Stage, spaced
@@ -54,16 +57,40 @@ class _Reader:
             read["seeds"] = range(self._typed(fields["seeds"], int, ("seeds",)))
         elif "seeds" in fields:
             read["seeds"] = self._tuple(fields["seeds"], int, ("seeds",))
+        read["learner"] = self._learner(fields.get("learner", {}), ("learner",))
         stages = self._list(fields.get("stages", []), ("stages",))
-        read["stages"] = tuple(self._stage(stage, ("stages", i)) for i, stage in enumerate(stages))
-        read["ppo"] = self._table(PPO, fields.get("ppo", {}), ("ppo",), ppo_from)
-        read["chunk"] = self._table(Chunking, fields.get("chunk", {}), ("chunk",), lambda f: Chunking(**f))
-        for key in ("name", "steps", "algorithm", "members"):
+        read["stages"] = tuple(
+            self._stage(stage, ("stages", i), read["learner"]) for i, stage in enumerate(stages)
+        )
+        read["chunk"] = self._table(
+            Chunking, fields.get("chunk", {}), ("chunk",), lambda f: Chunking(**f)
+        )
+        for key in ("name", "steps", "members"):
             if key in fields:
                 read[key] = self._typed(fields[key], typing.get_type_hints(Plan)[key], (key,))
         return self._made(lambda: Plan(**read), ())
 
-    def _stage(self, fields: Any, at: Place) -> Stage:
+    def _learner(
+        self, fields: Any, at: Place, base: LearnerSettings | None = None
+    ) -> LearnerSettings:
+        """A learner's settings: those of `base` where the table does not name them, or its
+        algorithm's defaults.
+        """
+        if not isinstance(fields, dict):
+            raise self._error(at, f"{_words(at)} must be a table")
+        default = learner_to_dict(base or PPO())["algorithm"]
+        name = self._typed(fields.get("algorithm", default), str, (*at, "algorithm"))
+        kind = self._made(lambda: learner_class(name), (*at, "algorithm"))
+        self._keys(kind, fields, at, "algorithm")
+        hints = typing.get_type_hints(kind)
+        for key in fields.keys() - {"algorithm"}:
+            self._typed(fields[key], hints[key], (*at, key))
+        inherited = {"algorithm": name}
+        if base is not None and type(base) is kind:
+            inherited = learner_to_dict(base)
+        return self._made(lambda: learner_from({**inherited, **fields}), at)
+
+    def _stage(self, fields: Any, at: Place, learner: LearnerSettings) -> Stage:
         self._keys(Stage, fields, at)
         read = dict(fields)
         if "lambdas" in fields:
@@ -74,6 +101,12 @@ class _Reader:
             read["rules"] = tuple(itertools.chain.from_iterable(grids))
         if "limits" in fields:
             read["limits"] = self._limits(fields["limits"], (*at, "limits"))
+        if "variants" in fields:
+            variants = self._list(fields["variants"], (*at, "variants"))
+            read["variants"] = tuple(
+                self._learner(variant, (*at, "variants", i), learner)
+                for i, variant in enumerate(variants)
+            )
         for key in ("name", "lambda_star"):
             if key in fields:
                 read[key] = self._typed(fields[key], str, (*at, key))
@@ -95,11 +128,13 @@ class _Reader:
     def _rules(self, fields: Any, at: Place) -> list[Rule]:
         """One rule, or a grid of them where settings are lists."""
         name = fields.get("rule") if isinstance(fields, dict) else None
-        known = rules()
-        if name not in known:
-            raise self._error(at, f"a rule is a table with rule = one of {', '.join(map(repr, known))}")
-        self._keys(known[name], fields, at, "rule")
-        hints = typing.get_type_hints(known[name])
+        if not isinstance(name, str) or not (is_reference(name) or name in rules()):
+            raise self._error(
+                at, f"a rule is a table with rule = one of {', '.join(map(repr, rules()))}"
+            )
+        kind = self._made(lambda: rule_class(name), at)
+        self._keys(kind, fields, at, "rule")
+        hints = typing.get_type_hints(kind)
         choices = [value if isinstance(value, list) else [value] for value in fields.values()]
         self._fits_here(math.prod(map(len, choices)), at)
         made = []
@@ -127,7 +162,9 @@ class _Reader:
         """Before a grid is unrolled: each of its points is a run at least."""
         most = room.most_runs()
         if count > most:
-            raise self._error(at, f"{_words(at)} is a grid of {count}; memory here has room for {most} runs")
+            raise self._error(
+                at, f"{_words(at)} is a grid of {count}; memory here has room for {most} runs"
+            )
 
     def _keys(self, cls: type, fields: Any, at: Place, *more: str) -> None:
         if not isinstance(fields, dict):
@@ -135,7 +172,9 @@ class _Reader:
         valid = [*more, *(f.name for f in dataclasses.fields(cls))]
         for key in fields:
             if key not in valid:
-                raise self._error((*at, key), f"unknown key {key!r} in {_words(at)}{_suggest(key, valid, at)}")
+                raise self._error(
+                    (*at, key), f"unknown key {key!r} in {_words(at)}{_suggest(key, valid, at)}"
+                )
 
     def _list(self, value: Any, at: Place) -> list[Any]:
         if not isinstance(value, list):
@@ -174,7 +213,7 @@ def _suggest(key: str, valid: Sequence[str], at: Place) -> str:
     close = difflib.get_close_matches(key, valid, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {close[0]!r}?"
-    elsewhere = {"ppo": PPO, "chunk": Chunking, "[stages]": Stage}
+    elsewhere = {"learner": PPO, "chunk": Chunking, "[stages]": Stage}
     for table, cls in elsewhere.items():
         if key in {f.name for f in dataclasses.fields(cls)} and _words(at) != table:
             return f"; it belongs into [{table}]"
@@ -188,7 +227,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Literal:
         return value in arguments
     if origin is tuple:
-        return isinstance(value, list | tuple) and all(_fits(entry, arguments[0]) for entry in value)
+        return isinstance(value, list | tuple) and all(
+            _fits(entry, arguments[0]) for entry in value
+        )
     if hint is float:
         return value == "inf" or (isinstance(value, int | float) and not isinstance(value, bool))
     if hint is int:

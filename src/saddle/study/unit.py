@@ -1,8 +1,9 @@
-"""A unit: a population of runs, carried from its last checkpoint to its end and saved chunk by chunk.
+"""A unit: a population of runs, carried from its last checkpoint to its end and saved chunk by
+chunk.
 
-The order of writes is what makes a kill harmless. A chunk's metrics come first, then the checkpoint that covers them;
-so metrics never lack an epoch that a checkpoint has, and those that a checkpoint does not cover are computed again, bit
-by bit the same, and replace themselves.
+The order of writes is what makes a kill harmless. A chunk's metrics come first, then the checkpoint
+that covers them; so metrics never lack an epoch that a checkpoint has, and those that a checkpoint
+does not cover are computed again, bit by bit the same, and replace themselves.
 """
 
 import json
@@ -10,19 +11,21 @@ import time
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 
-from saddle.config import Member, ppo_from
+from saddle.config import Member
 from saddle.errors import SaddleError
+from saddle.learners import learner_from
 from saddle.multipliers import rule_from
 from saddle.study import dependent
 from saddle.study.atomic import StoreError, store_error, write_json
 from saddle.study.claims import Claim
 from saddle.study.columns import metrics_frame
 from saddle.study.pace import UNKNOWN, Pace
+from saddle.study.params import facts_of, learner_fields, rule_fields
 from saddle.study.plan import Chunking
 from saddle.study.program import Factory, UnitProgram, load_checkpoint
 from saddle.study.saver import Saver
@@ -35,11 +38,29 @@ RECENT = 5  # epochs whose longest tells how long the next one may take
 SCATTER = 1.2  # and that times this
 
 
+class EpochDone(NamedTuple):
+    """What a listener learns of an epoch."""
+
+    unit: str
+    epoch: int
+    """Epochs done."""
+    epochs: int
+    """Epochs in all."""
+    runs: tuple[str, ...]
+    """The unit's members, in their order."""
+    seconds: float
+    """That the epoch took."""
+    metrics: dict[str, np.ndarray]
+    """Of every member [members], or [members, m] where there is one per constraint; {} where a unit
+    runs in another process, whose metrics are in the store.
+    """
+
+
 class Listener(Protocol):
     """Who watches a study run."""
 
-    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
-        """A unit finished an epoch, which took so long; `epoch` are done."""
+    def epoch(self, done: "EpochDone") -> None:
+        """A unit finished an epoch."""
         ...
 
     def say(self, text: str) -> None:
@@ -53,7 +74,7 @@ class Messages:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+    def epoch(self, done: EpochDone) -> None:
         """Nothing: progress is in the store."""
 
     def say(self, text: str) -> None:
@@ -111,8 +132,11 @@ class UnitRun:
         before = study.progress(self.name)
         self._spent, self._pace = before.get("seconds", 0.0), before.get("pace")
 
-    def run(self, stop: Stop, sweep: Study | None = None, program: UnitProgram | None = None) -> bool:
-        """Go on from the last checkpoint. True when the unit is finished, False when it had to stop.
+    def run(
+        self, stop: Stop, sweep: Study | None = None, program: UnitProgram | None = None
+    ) -> bool:
+        """Go on from the last checkpoint. True when the unit is finished, False when it had to
+        stop.
 
         `program` is the unit's own, if it is compiled already.
         """
@@ -139,12 +163,16 @@ class UnitRun:
         self._finish(program, state, failed)
         return True
 
-    def _epochs(self, program: UnitProgram, state: Any, failed: dict[str, str], stop: Stop, saver: Saver) -> Any:
+    def _epochs(
+        self, program: UnitProgram, state: Any, failed: dict[str, str], stop: Stop, saver: Saver
+    ) -> Any:
         """To the end, or until it is time to stop; saved either way."""
         epoch = program.epoch_of(state)
         chunk = Chunk(epoch, time.monotonic(), [])
         self._progress("running", epoch, program.epochs)
-        while epoch < program.epochs and not stop.before(self._to_next_save(program, state, epoch, saver)):
+        while epoch < program.epochs and not stop.before(
+            self._to_next_save(program, state, epoch, saver)
+        ):
             began = time.monotonic()
             state, metrics = program.epoch(state)
             seconds = time.monotonic() - began
@@ -152,7 +180,10 @@ class UnitRun:
             epoch += 1
             self._note_failures(program, metrics, epoch, failed)
             chunk.rows.append(self._with_steps(metrics, epoch))
-            self.listener.epoch(self.name, epoch, program.epochs, self.frame.height, seconds)
+            runs = tuple(self.frame["run"])
+            self.listener.epoch(
+                EpochDone(self.name, epoch, program.epochs, runs, seconds, chunk.rows[-1])
+            )
             if self._due(chunk) and not saver.busy:
                 self._save(program, state, chunk, failed, saver)
                 chunk = Chunk(epoch, time.monotonic(), [])
@@ -175,7 +206,9 @@ class UnitRun:
         return SCATTER * max(self._recent, default=self._epoch_seconds) + saving
 
     def _time(self, seconds: float) -> None:
-        """Note how long an epoch took. The first one compiles, and says nothing about the others."""
+        """Note how long an epoch took. The first one compiles, and says nothing about the
+        others.
+        """
         if not self._started:
             self._started = True
             if self._compiles:
@@ -187,13 +220,23 @@ class UnitRun:
         self._recent.append(seconds)
 
     def _due(self, chunk: Chunk) -> bool:
-        """Whether to save now: often enough, but never so often that saving takes more than its share."""
+        """Whether to save now: often enough, but never so often that saving takes more than its
+        share.
+        """
         now = time.monotonic()
-        often = len(chunk.rows) >= self.chunking.epochs or now - chunk.began >= self.chunking.seconds
-        return often and self._saving + self._save_seconds <= self.chunking.share * (now - self._began)
+        often = (
+            len(chunk.rows) >= self.chunking.epochs or now - chunk.began >= self.chunking.seconds
+        )
+        return often and self._saving + self._save_seconds <= self.chunking.share * (
+            now - self._began
+        )
 
-    def _save(self, program: UnitProgram, state: Any, chunk: Chunk, failed: dict[str, str], saver: Saver) -> None:
-        """Metrics first, then the checkpoint that covers them. The time counted is what epochs wait for."""
+    def _save(
+        self, program: UnitProgram, state: Any, chunk: Chunk, failed: dict[str, str], saver: Saver
+    ) -> None:
+        """Metrics first, then the checkpoint that covers them. The time counted is what epochs wait
+        for.
+        """
         began = time.monotonic()
         self._spent += began - chunk.began
         epoch = chunk.start + len(chunk.rows)
@@ -225,25 +268,31 @@ class UnitRun:
             for file in self.checkpoint.parent.glob(f"{self.checkpoint.name}*"):
                 file.unlink(missing_ok=True)
 
-    def _note_failures(self, program: UnitProgram, metrics: dict, epoch: int, failed: dict[str, str]) -> None:
+    def _note_failures(
+        self, program: UnitProgram, metrics: dict, epoch: int, failed: dict[str, str]
+    ) -> None:
         for i in np.flatnonzero(metrics.get("failed", np.zeros(0))):
             run = self.frame["run"][int(i)]
             if run not in failed:
                 failed[run] = f"epoch {epoch - 1}: {program.reason(int(metrics['failed'][i]))}"
                 self.listener.say(f"run {run} failed in {failed[run]}")
         if broken := int(np.sum(metrics.get("diverged", 0))):
-            self.listener.say(f"{self.name}: {broken} worlds broke down in epoch {epoch - 1}; they start anew")
+            self.listener.say(
+                f"{self.name}: {broken} worlds broke down in epoch {epoch - 1}; they start anew"
+            )
 
     def _with_steps(self, metrics: dict[str, np.ndarray], epoch: int) -> dict[str, np.ndarray]:
         if "env_steps" in metrics:
             return metrics
-        each = json.loads(self.frame["params"][0])["ppo"]["steps_per_epoch"]
+        each = steps_per_epoch(self.frame)
         return {"env_steps": np.full(self.frame.height, epoch * each), **metrics}
 
     def _mark(self, status: str, failed: dict[str, str]) -> None:
         """Bring the runs table up to date."""
         changes = [
-            {"status": "failed", "reason": failed[run]} if run in failed else {"status": status, "reason": None}
+            {"status": "failed", "reason": failed[run]}
+            if run in failed
+            else {"status": status, "reason": None}
             for run in self.frame["run"]
         ]
         self.claim.check()
@@ -252,7 +301,9 @@ class UnitRun:
 
     def _progress(self, state: str, epoch: int, epochs: int) -> None:
         start = self._start_seconds if self._started else None
-        write_progress(self.study.path, self.name, state, epoch, epochs, self._spent, self._pace, start=start)
+        write_progress(
+            self.study.path, self.name, state, epoch, epochs, self._spent, self._pace, start=start
+        )
 
     def _clear_remains(self) -> None:
         """Remove files that a killed owner was still writing."""
@@ -263,12 +314,20 @@ class UnitRun:
 
 
 def fail(study: Study, unit: str, reason: str) -> None:
-    """Mark a unit whose program broke: all its runs, and the unit, which a resumed study tries again."""
+    """Mark a unit whose program broke: all its runs, and the unit, which a resumed study tries
+    again.
+    """
     frame = unit_runs(study, unit)
-    write_runs(study.path, unit, member_rows(frame, [{"status": "failed", "reason": reason}] * frame.height))
+    write_runs(
+        study.path,
+        unit,
+        member_rows(frame, [{"status": "failed", "reason": reason}] * frame.height),
+    )
     before = study.progress(unit)
     epoch, epochs = before.get("epoch", 0), before.get("epochs", 0)
-    write_progress(study.path, unit, "failed", epoch, epochs, before.get("seconds", 0.0), error=reason)
+    write_progress(
+        study.path, unit, "failed", epoch, epochs, before.get("seconds", 0.0), error=reason
+    )
 
 
 def unit_runs(study: Study, unit: str) -> pl.DataFrame:
@@ -278,17 +337,38 @@ def unit_runs(study: Study, unit: str) -> pl.DataFrame:
 
 def make_program(frame: pl.DataFrame, make: Factory) -> UnitProgram:
     """The program that a unit's rows describe."""
-    params = json.loads(frame["params"][0])
     row = frame.row(0, named=True)
-    return make(row["task"], ppo_from(params["ppo"]), members(frame), row["steps"])
+    learner = learner_from(learner_fields(row["params"]))
+    return make(row["task"], learner, members(frame), row["steps"])
+
+
+def steps_per_epoch(frame: pl.DataFrame) -> int:
+    """Env steps that each of a unit's runs takes in an epoch."""
+    return learner_fields(frame["params"][0])["steps_per_epoch"]
+
+
+class Kind(NamedTuple):
+    """What makes units alike: they run the same program, and a machine's pace is the same for all
+    of them.
+    """
+
+    task: str
+    learner: str  # its settings as JSON
+
+
+def kind(frame: pl.DataFrame) -> Kind:
+    """Of a unit's rows."""
+    return Kind(
+        str(frame["task"][0]), json.dumps(learner_fields(frame["params"][0]), sort_keys=True)
+    )
 
 
 def members(frame: pl.DataFrame) -> tuple[Member, ...]:
     """The population that a unit's rows describe."""
     found = []
     for params, seed in frame.select("params", "seed").iter_rows():
-        facts = json.loads(params)
-        found.append(Member(seed=seed, rule=rule_from(facts["rule"]), limits=tuple(facts["limits"])))
+        limits = facts_of(params)["limits"]
+        found.append(Member(seed=seed, rule=rule_from(rule_fields(params)), limits=tuple(limits)))
     return tuple(found)
 
 

@@ -4,11 +4,19 @@ import json
 import time
 from types import TracebackType
 
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Column
 
 from saddle.console import console
 from saddle.study.status import duration
+from saddle.study.unit import EpochDone
 from saddle.words import counted
 
 EVERY = 10.0  # seconds between two lines about the same unit
@@ -33,14 +41,22 @@ class Bars:
         self._progress.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         self._progress.stop()
 
-    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+    def epoch(self, done: EpochDone) -> None:
         """Move the unit's bar."""
-        if unit not in self._bars:
-            self._bars[unit] = self._progress.add_task(f"{unit} ({counted(members, 'run')})", total=epochs, pace="")
-        self._progress.update(self._bars[unit], completed=epoch, pace=f"{seconds:.1f} s an epoch")
+        if done.unit not in self._bars:
+            title = f"{done.unit} ({counted(len(done.runs), 'run')})"
+            self._bars[done.unit] = self._progress.add_task(title, total=done.epochs, pace="")
+        self._progress.update(
+            self._bars[done.unit], completed=done.epoch, pace=f"{done.seconds:.1f} s an epoch"
+        )
 
     def say(self, text: str) -> None:
         """Print above the bars."""
@@ -56,16 +72,31 @@ class Lines:
     def __enter__(self) -> "Lines":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         return
 
-    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
-        """Print a line if the last is old, or the unit is through. The first epoch compiles: its time is no pace."""
-        first = unit not in self._said
-        if first or epoch == epochs or time.monotonic() - self._said[unit] >= EVERY:
-            self._said[unit] = time.monotonic()
-            pace = "" if first else f", {seconds:.2f} s an epoch, {duration(seconds * (epochs - epoch))} left"
-            self.say(f"{unit}: {counted(members, 'run')}, epoch {epoch} of {epochs}{pace}")
+    def epoch(self, done: EpochDone) -> None:
+        """Print a line if the last is old, or the unit is through. The first epoch compiles: its
+        time is no pace.
+        """
+        first = done.unit not in self._said
+        last = done.epoch == done.epochs
+        if not first and not last and time.monotonic() - self._said[done.unit] < EVERY:
+            return
+        self._said[done.unit] = time.monotonic()
+        pace = ""
+        if not first:
+            left = duration(done.seconds * (done.epochs - done.epoch))
+            pace = f", {done.seconds:.2f} s an epoch, {left} left"
+        self.say(
+            f"{done.unit}: {counted(len(done.runs), 'run')}, epoch {done.epoch} of "
+            f"{done.epochs}{pace}"
+        )
 
     def say(self, text: str) -> None:
         """Print it."""
@@ -75,9 +106,16 @@ class Lines:
 class JsonLines(Lines):
     """An object per epoch or message."""
 
-    def epoch(self, unit: str, epoch: int, epochs: int, members: int, seconds: float) -> None:
+    def epoch(self, done: EpochDone) -> None:
         """Print every epoch."""
-        self._print(event="epoch", unit=unit, epoch=epoch, epochs=epochs, members=members, seconds=round(seconds, 4))
+        self._print(
+            event="epoch",
+            unit=done.unit,
+            epoch=done.epoch,
+            epochs=done.epochs,
+            members=len(done.runs),
+            seconds=round(done.seconds, 4),
+        )
 
     def say(self, text: str) -> None:
         """Print the message."""

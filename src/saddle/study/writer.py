@@ -1,4 +1,6 @@
-"""How a study's directory is written: everything atomic, a unit's files by the unit's holder alone."""
+"""How a study's directory is written: everything atomic, a unit's files by the unit's holder
+alone.
+"""
 
 import importlib.metadata
 import io
@@ -17,7 +19,15 @@ import polars as pl
 
 import saddle
 from saddle.errors import SaddleError
-from saddle.study.atomic import AGAIN, NoSpace, StoreError, store_error, sync_folder, write, write_json
+from saddle.study.atomic import (
+    AGAIN,
+    NoSpace,
+    StoreError,
+    store_error,
+    sync_folder,
+    write,
+    write_json,
+)
 from saddle.study.store import MANIFEST, SCHEMA, chunks
 
 PACKAGES = ("jax", "jaxlib", "mujoco", "numpy", "polars")  # whose versions can move a result
@@ -30,8 +40,8 @@ class Taken(SaddleError):
 def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -> None:
     """Make a study's directory with all that `fill` puts into it, or nothing.
 
-    It is filled beside its place and then renamed, so that two processes that start the same study at once do not mix:
-    one wins, the other is told that the directory is taken.
+    It is filled beside its place and then renamed, so that two processes that start the same study
+    at once do not mix: one wins, the other is told that the directory is taken.
     """
     _check_free(path)
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
@@ -47,7 +57,9 @@ def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -
         raise store_error(path, error, AGAIN) from None
     except NoSpace:
         shutil.rmtree(beside, ignore_errors=True)
-        raise NoSpace(f"no space left to write {path}; {AGAIN}") from None  # nothing of it stays to resume
+        raise NoSpace(
+            f"no space left to write {path}; {AGAIN}"
+        ) from None  # nothing of it stays to resume
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
@@ -80,7 +92,12 @@ def manifest(
 def hardware() -> dict[str, Any]:
     """This machine, in the manifest's words."""
     devices = [d.device_kind for d in sys.modules["jax"].devices()] if "jax" in sys.modules else []
-    return {"machine": platform.machine(), "system": platform.system(), "cores": os.cpu_count(), "devices": devices}
+    return {
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "cores": os.cpu_count(),
+        "devices": devices,
+    }
 
 
 def write_runs(path: Path, unit: str, frame: pl.DataFrame) -> None:
@@ -91,8 +108,9 @@ def write_runs(path: Path, unit: str, frame: pl.DataFrame) -> None:
 def write_chunk(path: Path, unit: str, start: int, stop: int, frame: pl.DataFrame) -> None:
     """Store the metrics of epochs start..stop-1 of a unit.
 
-    A crash between a chunk and its checkpoint leaves a chunk that the resumed unit computes again. Where the new one
-    has the same epochs it replaces the old; others that overlap are removed first, so that no epoch is there twice.
+    A crash between a chunk and its checkpoint leaves a chunk that the resumed unit computes again.
+    Where the new one has the same epochs it replaces the old; others that overlap are removed
+    first, so that no epoch is there twice.
     """
     file = path / "metrics" / unit / f"{start:08d}-{stop:08d}.parquet"
     for first, end, old in chunks(path, unit):
@@ -102,7 +120,9 @@ def write_chunk(path: Path, unit: str, start: int, stop: int, frame: pl.DataFram
 
 
 def check_writable(path: Path) -> None:
-    """Fail now rather than after the first hour: the directory, or what it will be made in, takes files."""
+    """Fail now rather than after the first hour: the directory, or what it will be made in, takes
+    files.
+    """
     folder = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not folder.is_dir():
         raise StoreError(f"{path} cannot be a study's directory: {folder} is a file")
@@ -131,17 +151,23 @@ def _versions() -> dict[str, str]:
 
 
 def _git_revision() -> str | None:
-    """Commit of the checkout that Saddle runs from, with '+changes' when files differ from it; None elsewhere."""
+    """Commit of the checkout that Saddle runs from, with '+changes' when files differ from it; None
+    elsewhere.
+    """
     here = Path(__file__).parent
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(
+            ["git", "-C", str(here), *words], capture_output=True, text=True, timeout=20, check=True
+        )
         return done.stdout.strip()
 
     try:
         if not git("ls-files", "--", __file__):
             return None  # installed into somebody else's repository
-        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "-uno") else "")
+        return git("rev-parse", "HEAD") + (
+            "+changes" if git("status", "--porcelain", "-uno") else ""
+        )
     except (OSError, subprocess.SubprocessError):
         return None
 

@@ -1,14 +1,14 @@
-"""Worlds that are stepped outside JAX: MuJoCo C, or anybody's Gymnasium environment.
+"""Worlds that are stepped outside JAX: MuJoCo C, or anybody's simulator.
 
-A JAX task steps inside the compiled program. These step on the host, between two calls of a compiled policy; the
-learner sees the same Rollout from both.
+A JAX task steps inside the compiled program. These step on the host, between two calls of a
+compiled policy; the learner sees the same Rollout from both.
 """
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from saddle.tasks.task import TaskSpec
+from saddle.tasks.spec import TaskSpec
 
 
 class HostStep(NamedTuple):
@@ -36,9 +36,27 @@ class HostWorlds(Protocol):
         ...
 
     def save(self) -> dict[str, np.ndarray]:
-        """Everything that the next step depends on, each entry with leading axis N; "steps" of the running episodes."""
+        """Everything that the next step depends on, each entry with leading axis N; "steps" of the
+        running episodes.
+        """
         ...
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Go on from what `save` returned."""
+        ...
+
+
+@runtime_checkable
+class HostTask(Protocol):
+    """A task whose worlds step on the host. `isinstance(task, HostTask)` asks for these two members
+    and no class.
+    """
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The task's facts."""
+        ...
+
+    def worlds(self, n: int, threads: int | None = None) -> HostWorlds:
+        """N worlds. threads: as many as they may use, all cores unless given."""
         ...

@@ -1,14 +1,17 @@
-"""What every task is: a pure `reset` and a pure `step` over one flat State.
+"""What every JAX task is: a pure `reset` and a pure `step` over one flat State.
 
-A task describes ONE world. Populations of worlds are made with `jax.vmap`; nothing in a task knows about batches.
+A task describes ONE world. Populations of worlds are made with `jax.vmap`; nothing in a task knows
+about batches.
 """
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, dataclass_transform
+from typing import Protocol, TypeVar, dataclass_transform
 
 import jax
 from jax import Array
+
+from saddle.tasks.spec import TaskSpec
 
 T = TypeVar("T", bound=type)
 S = TypeVar("S", bound="State")
@@ -26,7 +29,8 @@ def pytree(cls: T) -> T:
 class State:
     """One world after a reset or a step. Tasks extend it with what their world needs.
 
-    `terminated` and `truncated` describe the step that led here; after either, the world must be reset.
+    `terminated` and `truncated` describe the step that led here; after either, the world must be
+    reset.
     """
 
     obs: Array  # [obs_dim]
@@ -38,22 +42,12 @@ class State:
     key: Array  # [] PRNG key that drives everything random after the reset
 
 
-@dataclass(frozen=True)
-class TaskSpec:
-    """The facts about a task that do not change from world to world."""
-
-    name: str
-    obs_dim: int
-    action_dim: int
-    episode_length: int  # env steps until truncation
-    dt: float  # seconds per env step
-    constraints: tuple[str, ...]  # names of the m cost entries
-    summary: str  # the constraint, in words
-    limits: tuple[float, ...]  # cost limits at which the published study compares multiplier rules
-
-
 class Task(Protocol[S]):
-    """A constrained task. Actions are [action_dim] reals, meant for [-1, 1]; each task says what it does beyond."""
+    """A constrained task. Actions are [action_dim] reals, meant for [-1, 1]; each task says what it
+    does beyond.
+
+    What a task may have besides is in docs/architecture.md, "The Task protocol".
+    """
 
     @property
     def spec(self) -> TaskSpec:
@@ -66,8 +60,4 @@ class Task(Protocol[S]):
 
     def step(self, state: S, action: Array) -> S:
         """One env step."""
-        ...
-
-    def info(self, state: S) -> dict[str, Any]:
-        """The reference's info entries for the step that led to `state`: name -> [] array."""
         ...

@@ -1,4 +1,6 @@
-"""The velocity tasks on MJX: the reference's rows through auto-reset, contact frames, buffer sizes, batches."""
+"""The velocity tasks on MJX: the reference's rows through auto-reset, contact frames, buffer sizes,
+batches.
+"""
 
 import dataclasses
 import importlib.util
@@ -29,7 +31,9 @@ STEEP = np.cos(np.radians(20)), np.sin(np.radians(20))  # a capsule 20 degrees o
 
 
 def capsule_contacts(axis, height=0.1):
-    """MuJoCo C's contact frame [3, 3] of a capsule along `axis` that touches the floor with one end."""
+    """MuJoCo C's contact frame [3, 3] of a capsule along `axis` that touches the floor with one
+    end.
+    """
     spec = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body><freejoint/>
       <geom type="capsule" size=".1 .3"/></body></worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(spec)
@@ -42,7 +46,9 @@ def capsule_contacts(axis, height=0.1):
 
 
 def collided(collider, axis):
-    """What a collider of MJX makes of the same pair: distances [2], positions [2, 3], frames [2, 3, 3]."""
+    """What a collider of MJX makes of the same pair: distances [2], positions [2, 3], frames [2, 3,
+    3].
+    """
     x = np.cross(axis, [0.3, 0.7, -0.2])
     x /= np.linalg.norm(x)
     turned = jnp.asarray([np.eye(3), np.stack([x, np.cross(axis, x), axis], axis=1)], jnp.float32)
@@ -54,7 +60,9 @@ def collided(collider, axis):
 @settings(max_examples=60)
 @given(st.floats(0.02, 1.5), st.floats(-3.1, 3.1))
 def test_friction_directions_are_mujocos(lean, turn):
-    """lean: angle off the vertical; the frame's second row follows the capsule down to the steepest."""
+    """lean: angle off the vertical; the frame's second row follows the capsule down to the
+    steepest.
+    """
     axis = np.array([np.sin(lean) * np.cos(turn), np.sin(lean) * np.sin(turn), np.cos(lean)])
     ours = colliders.friction_frame(jnp.array([0.0, 0, 1]), jnp.asarray(axis, jnp.float32))
     np.testing.assert_allclose(ours, capsule_contacts(axis), atol=2e-5)
@@ -66,7 +74,9 @@ def test_an_upright_capsule_takes_mujocos_direction():
 
 
 def test_the_minimal_case_of_the_deviation():
-    """MJX turns the friction directions of a steep capsule away from MuJoCo C's; ours are MuJoCo C's."""
+    """MJX turns the friction directions of a steep capsule away from MuJoCo C's; ours are MuJoCo
+    C's.
+    """
     table: Any = collision_driver._COLLISION_FUNC
     pair = (collision_driver.GeomType.PLANE, collision_driver.GeomType.CAPSULE)
     axis = np.array([STEEP[1] * STEEP[1], STEEP[1] * STEEP[0], STEEP[0]])
@@ -115,7 +125,9 @@ def test_a_reset_is_the_first_pose_with_noise(name):
     off = np.asarray(state.qpos) - model.qpos0
     kept = off if not body.free else np.delete(off, [3, 4, 5, 6], axis=1)
     assert 0.9 * body.noise < np.abs(kept).max() <= body.noise
-    assert np.asarray(state.qvel).std() == pytest.approx(body.noise * (1 if body.normal else 3**-0.5), rel=0.1)
+    assert np.asarray(state.qvel).std() == pytest.approx(
+        body.noise * (1 if body.normal else 3**-0.5), rel=0.1
+    )
     if body.free:
         np.testing.assert_allclose(np.linalg.norm(state.qpos[:, 3:7], axis=1), 1, atol=1e-6)
     assert state.obs.shape == (400, body.spec.obs_dim) and not state.terminated.any()
@@ -123,7 +135,12 @@ def test_a_reset_is_the_first_pose_with_noise(name):
 
 @pytest.mark.parametrize(
     ("backend", "missing", "engine"),
-    [("cpu", (), "native"), ("gpu", (), "mjx-warp"), ("gpu", ("warp",), "mjx-jax"), ("gpu", ("mujoco.mjx",), "native")],
+    [
+        ("cpu", (), "native"),
+        ("gpu", (), "mjx-warp"),
+        ("gpu", ("warp",), "mjx-jax"),
+        ("gpu", ("mujoco.mjx",), "native"),
+    ],
 )
 def test_the_default_engine_is_the_best_one_here(monkeypatch, backend, missing, engine):
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
@@ -141,29 +158,42 @@ def test_mistakes_are_named(monkeypatch):
         with pytest.raises(SaddleError, match="saddle-rl\\[cuda\\]"):
             make(HOPPER, engine="mjx-warp")
     found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "mjx" in name else found(name))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if "mjx" in name else found(name)
+    )
     with pytest.raises(SaddleError, match="saddle-rl\\[mjx\\]"):
         make(HOPPER, engine="mjx-jax")
 
 
 def test_reference_rows_and_worlds_that_end():
-    """Ant through auto-reset, in one batch: some of the reference's rows with contact; then a world that goes on, one
-    that is too high and one at its last step."""
+    """Ant through auto-reset, in one batch: some of the reference's rows with contact; then a world
+    that goes on, one that is too high and one at its last step.
+    """
     task: Any = make(ANT, engine="mjx-jax")
     rows = load(None, (ANT,))[0]
     touching = np.flatnonzero(rows["ncon"] > 0)[::4]
-    rows = dataclasses.replace(rows, arrays={k: a if k == "ep_seed" else a[touching] for k, a in rows.arrays.items()})
+    rows = dataclasses.replace(
+        rows, arrays={k: a if k == "ep_seed" else a[touching] for k, a in rows.arrays.items()}
+    )
     fresh = jax.vmap(task.reset)(jax.random.split(jax.random.key(1), 3))
-    fresh = dataclasses.replace(fresh, qpos=fresh.qpos.at[1, 2].set(1.5), steps=jnp.array([5, 5, 999], jnp.int32))
-    state = jax.tree.map(lambda *parts: jnp.concatenate(parts), velocity._inject(rows, task, jnp.float32), fresh)
+    fresh = dataclasses.replace(
+        fresh, qpos=fresh.qpos.at[1, 2].set(1.5), steps=jnp.array([5, 5, 999], jnp.int32)
+    )
+    state = jax.tree.map(
+        lambda *parts: jnp.concatenate(parts), velocity._inject(rows, task, jnp.float32), fresh
+    )
     actions = jnp.concatenate([jnp.asarray(rows["action"]), jnp.zeros((3, 8))])
     program = jax.jit(lambda s, a: autoreset.step(task, s, a)).lower(state, actions)
     options: Any = {"xla_backend_optimization_level": 0}
     now, ended = program.compile(compiler_options=options)(state, actions)
 
-    done = jax.tree.map(lambda leaf: np.asarray(leaf[:-3]), dataclasses.replace(ended, key=ended.steps))
+    done = jax.tree.map(
+        lambda leaf: np.asarray(leaf[:-3]), dataclasses.replace(ended, key=ended.steps)
+    )
     motion = (done.qpos, done.qvel, done.velocity, done.obs, done.reward, done.cost[:, 0])
-    report = velocity.report(rows, velocity.Outcome(*motion, done.terminated, done.truncated), "mjx-jax", "float32")
+    report = velocity.report(
+        rows, velocity.Outcome(*motion, done.terminated, done.truncated), "mjx-jax", "float32"
+    )
     assert report.passed, report.lines
     assert max(line.percentiles[-1] for line in report.lines if line.quantity == "qvel") < 0.01
 

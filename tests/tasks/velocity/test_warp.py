@@ -21,7 +21,10 @@ TASK = "SafetyHalfCheetahVelocity-v1"
 def batch(golden: Golden) -> tuple[jax.Array, ...]:
     qpos = golden["qpos"].copy()
     qpos[:, : BODIES[TASK].travels] = 0
-    return tuple(jnp.asarray(x, jnp.float32) for x in (qpos, golden["qvel"], np.clip(golden["action"], -1, 1)))
+    return tuple(
+        jnp.asarray(x, jnp.float32)
+        for x in (qpos, golden["qvel"], np.clip(golden["action"], -1, 1))
+    )
 
 
 def step(worlds: tuple[jax.Array, ...]) -> np.ndarray:
@@ -41,7 +44,9 @@ def test_how_much_room_there_is_changes_nothing(monkeypatch, worlds, rows, conta
     monkeypatch.setattr(warp_graph, "USUAL_ROWS", rows)
     monkeypatch.setattr(warp_graph, "USUAL_CONTACTS", contacts)
     rooms, allocate = [], warp_graph._allocate
-    monkeypatch.setattr(warp_graph, "_allocate", lambda *args: rooms.append(args[-1]) or allocate(*args))
+    monkeypatch.setattr(
+        warp_graph, "_allocate", lambda *args: rooms.append(args[-1]) or allocate(*args)
+    )
     warp_graph._call.cache_clear()
     np.testing.assert_array_equal(step(worlds), expected)
     most, all_rows = most_contacts(BODIES[TASK])

@@ -1,7 +1,9 @@
-"""What an analysis found, as typed values: the one source of `saddle analyze`, of its JSON, and of the report.
+"""What an analysis found, as typed values: the one source of `saddle analyze`, of its JSON, and of
+the report.
 
-Lists that run along the same axis (a profile's grid, a frontier's points) have equal lengths. `None` means that the
-data do not allow a statement; the notes of the task, or the `reason` beside it, say why. Nothing is ever NaN.
+Lists that run along the same axis (a profile's grid, a frontier's points) have equal lengths.
+`None` means that the data do not allow a statement; the notes of the task, or the `reason` beside
+it, say why. Nothing is ever NaN.
 """
 
 from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, Pair, Status

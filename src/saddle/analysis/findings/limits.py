@@ -1,4 +1,6 @@
-"""What is known at one cost limit: lambda* and margins from the sweep, and the rules that were trained at it."""
+"""What is known at one cost limit: lambda* and margins from the sweep, and the rules that were
+trained at it.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -33,7 +35,9 @@ class LimitFinding:
     """None: there is no profile."""
     reason: str
     lambda_: Estimate
-    """lambda*, None unless reached; an end of None lies beyond the sweep. Also without a value an end may be known."""
+    """lambda*, None unless reached; an end of None lies beyond the sweep. Also without a value an
+    end may be known.
+    """
     crossings: tuple[float, ...]
     """Every lambda at which the cost profile falls through the limit; lambda* is the first."""
     reached_share: float | None
@@ -54,7 +58,9 @@ class _RuleAtLimit:
 
 
 @dataclass(frozen=True)
-class Cell(Statistics, _RuleAtLimit):  # a dataclass has the fields of its last base first: the JSON's order
+class Cell(
+    Statistics, _RuleAtLimit
+):  # a dataclass has the fields of its last base first: the JSON's order
     """One rule at one limit."""
 
     violated: bool
@@ -63,7 +69,9 @@ class Cell(Statistics, _RuleAtLimit):  # a dataclass has the fields of its last 
     """Highest mean return among the rules whose mean cost is within the limit."""
     violation: Violation
     gap: Estimate
-    """Mean return minus the frontier's return at the cell's mean cost; None outside the frontier's costs."""
+    """Mean return minus the frontier's return at the cell's mean cost; None outside the frontier's
+    costs.
+    """
     gap_normalised: Estimate
     """The gap in units of the frontier's span of return."""
     env_steps: int
@@ -72,7 +80,9 @@ class Cell(Statistics, _RuleAtLimit):  # a dataclass has the fields of its last 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rules at one limit: probability that a seed of the first does better than a seed of the second."""
+    """Two rules at one limit: probability that a seed of the first does better than a seed of the
+    second.
+    """
 
     limit: float
     first: str

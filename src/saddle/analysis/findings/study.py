@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from saddle.analysis.findings.limits import Cell, LimitFinding, Pair
-from saddle.analysis.findings.sweep import Frontier, Group, Profile, PublishedLimit, Recommendation, Regime, Slope
+from saddle.analysis.findings.sweep import (
+    Frontier,
+    Group,
+    Profile,
+    PublishedLimit,
+    Recommendation,
+    Regime,
+    Slope,
+)
 
 SCHEMA = 1
 
@@ -78,7 +86,9 @@ class Findings:
 
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
-        return {f.name.rstrip("_"): _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {
+            f.name.rstrip("_"): _plain(getattr(value, f.name)) for f in dataclasses.fields(value)
+        }
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):

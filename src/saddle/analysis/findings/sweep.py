@@ -1,4 +1,6 @@
-"""What a sweep of fixed lambdas shows: profile, frontier, its slope and regimes, and limits worth testing at."""
+"""What a sweep of fixed lambdas shows: profile, frontier, its slope and regimes, and limits worth
+testing at.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +14,9 @@ class _FixedLambda:
 
 
 @dataclass(frozen=True)
-class Group(Statistics, _FixedLambda):  # a dataclass has the fields of its last base first: the JSON's order
+class Group(
+    Statistics, _FixedLambda
+):  # a dataclass has the fields of its last base first: the JSON's order
     """All seeds of one fixed lambda. Values are of the final share of training."""
 
     violations: tuple[Violation, ...]
@@ -20,7 +24,9 @@ class Group(Statistics, _FixedLambda):  # a dataclass has the fields of its last
 
 @dataclass(frozen=True)
 class Rise:
-    """A stretch between two lambdas that were run over which a mean goes up, where it should fall."""
+    """A stretch between two lambdas that were run over which a mean goes up, where it should
+    fall.
+    """
 
     quantity: Literal["return", "cost"]
     lambda_from: float
@@ -32,7 +38,9 @@ class Rise:
 
 @dataclass(frozen=True)
 class Profile:
-    """Return and cost against lambda, on a fine grid: what limits and the frontier are read from."""
+    """Return and cost against lambda, on a fine grid: what limits and the frontier are read
+    from.
+    """
 
     lambda_: tuple[float, ...]
     return_: Curve

@@ -1,4 +1,6 @@
-"""What findings are made of: estimates, curves, kinds of slope, statistics over seeds, violations."""
+"""What findings are made of: estimates, curves, kinds of slope, statistics over seeds,
+violations.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,6 @@
-"""`saddle report`: the study's data, the page's files and a plain table for readers without JavaScript, in one file."""
+"""`saddle report`: the study's data, the page's files and a plain table for readers without
+JavaScript, in one file.
+"""
 
 import html
 import json
@@ -15,7 +17,16 @@ from saddle.report.page.plain import plain_tables
 from saddle.study import atomic
 from saddle.study.store import open_study
 
-SCRIPTS = ("base", "plot", "frontier", "profile", "training", "tables", "answers", "main")  # each needs those before it
+SCRIPTS = (
+    "base",
+    "plot",
+    "frontier",
+    "profile",
+    "training",
+    "tables",
+    "answers",
+    "main",
+)  # each needs those before it
 
 
 def write(study: Path, out: Path, options: Options) -> None:
@@ -58,4 +69,6 @@ def _check_out(out: Path) -> None:
         raise SaddleError(f"{out} is a folder; name a file, for example {out / 'report.html'}")
     folder = next(folder for folder in out.absolute().parents if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise SaddleError(f"cannot write {out}: {folder} takes no files; choose another place with --out")
+        raise SaddleError(
+            f"cannot write {out}: {folder} takes no files; choose another place with --out"
+        )

@@ -8,11 +8,14 @@ import polars as pl
 POINTS = 200  # of a run's curve, at most
 QUANTITIES = ("return", "cost", "lambda")
 LEVELS = 4095  # two characters of 6 bits; the last code means that there is no value
-ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8)
+ALPHABET = np.frombuffer(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8
+)
 
 
 def binned(runs: list[str], metrics: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Means over bins of epochs: env steps at each bin's end [runs, bins], and values [runs, bins, quantities].
+    """Means over bins of epochs: env steps at each bin's end [runs, bins], and values [runs, bins,
+    quantities].
 
     NaN where a run has no row, or no episode finished. Rows of other runs are ignored.
     """
@@ -26,7 +29,10 @@ def binned(runs: list[str], metrics: pl.DataFrame) -> tuple[np.ndarray, np.ndarr
         pl.col("env_steps").max(),
         *(pl.col(name).cast(pl.Float64).fill_nan(None).mean() for name in QUANTITIES),
     )
-    steps, values = np.full((len(runs), bins), np.nan), np.full((len(runs), bins, len(QUANTITIES)), np.nan)
+    steps, values = (
+        np.full((len(runs), bins), np.nan),
+        np.full((len(runs), bins, len(QUANTITIES)), np.nan),
+    )
     at = means["place"].to_numpy(), means["bin"].to_numpy()
     steps[at] = means["env_steps"].cast(pl.Float64).to_numpy()
     values[at] = means.select(QUANTITIES).fill_null(float("nan")).to_numpy()
@@ -34,7 +40,8 @@ def binned(runs: list[str], metrics: pl.DataFrame) -> tuple[np.ndarray, np.ndarr
 
 
 def pack(values: np.ndarray) -> dict[str, Any] | None:
-    """Curves [runs, bins] as text: levels between the lowest and the highest value of all. None: no value at all.
+    """Curves [runs, bins] as text: levels between the lowest and the highest value of all. None: no
+    value at all.
 
     A value that never changes needs no text.
     """

@@ -1,4 +1,6 @@
-"""What the page shows of a study, as plain values: findings at every limit of the ladder, runs, and their curves."""
+"""What the page shows of a study, as plain values: findings at every limit of the ladder, runs, and
+their curves.
+"""
 
 import os
 from collections.abc import Iterator
@@ -24,7 +26,16 @@ from saddle.study.store import Study
 from saddle.words import counted
 
 COLUMNS = ("run", "epoch", "env_steps", "episodes", *QUANTITIES)
-SHOWN = ("task", "algorithm", "groups", "profile", "frontier", "regimes", "recommended", "published_limits")
+SHOWN = (
+    "task",
+    "algorithm",
+    "groups",
+    "profile",
+    "frontier",
+    "regimes",
+    "recommended",
+    "published_limits",
+)
 SHOWN += ("limits", "comparison", "pairs", "notes")
 NOT_SHOWN = {"violations", "attainment", "crossings"}  # the page does without them, at any depth
 
@@ -36,15 +47,22 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
     if options.unfinished:
         usable = runs["status"] != "failed"
     if not usable.any():
-        state = f"none of its {counted(runs.height, 'run')} is done" if runs.height else "it has no runs"
+        state = (
+            f"none of its {counted(runs.height, 'run')} is done"
+            if runs.height
+            else "it has no runs"
+        )
         raise SaddleError(
-            f"nothing to report about {study.path} yet: {state}; 'saddle study status' says how far it is"
+            f"nothing to report about {study.path} yet: {state}; 'saddle study status' says how "
+            f"far it is"
         )
     scan = study.scan_metrics()
     there = scan.collect_schema().names()
     others = [column for name in BY_CONSTRAINT for column in further(there, name)]
     metrics = scan.select(*COLUMNS, *others).collect()
-    names = in_order(runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {})
+    names = in_order(
+        runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {}
+    )
     parts = [runs.filter(pl.col("task") == task) for task in names]
     # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
@@ -61,7 +79,9 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
 
 
 def in_order(tasks: list[str], plan: dict[str, Any]) -> list[str]:
-    """The tasks in the order in which the plan names them; a merged study has its parts' plans one after the other."""
+    """The tasks in the order in which the plan names them; a merged study has its parts' plans one
+    after the other.
+    """
     named = _planned(plan)
     return sorted(tasks, key=lambda task: named.index(task) if task in named else len(named))
 
@@ -96,16 +116,26 @@ def _length(task: str, finals: pl.DataFrame) -> list[str]:
     return [steps_beside_published(steps)]
 
 
-def _answers(runs: pl.DataFrame, metrics: pl.DataFrame, finals: pl.DataFrame, options: Options) -> Findings:
-    """The analysis at every limit that the page answers: plain ones, those trained at, those recommended."""
+def _answers(
+    runs: pl.DataFrame, metrics: pl.DataFrame, finals: pl.DataFrame, options: Options
+) -> Findings:
+    """The analysis at every limit that the page answers: plain ones, those trained at, those
+    recommended.
+    """
     task = str(runs["task"][0])
     trained = finals.filter(IS_COMPARISON)["limit"].unique().to_list()
-    means = finals.filter(IS_SWEEP).group_by("algorithm", "lambda").agg(pl.col("cost").mean())["cost"]
-    wanted = {*options.limits, *trained, *comparison_limits(task), *published_recommendations().get(task, ())}
+    means = (
+        finals.filter(IS_SWEEP).group_by("algorithm", "lambda").agg(pl.col("cost").mean())["cost"]
+    )
+    wanted = {*options.limits, *trained, *comparison_limits(task), *published_recommendations(task)}
     wanted |= set(ladder(float(means.to_numpy().max()))) if len(means) > 1 else set()
     findings = analyze(runs, metrics, replace(options, limits=tuple(sorted(wanted))))
     missing = {advice.limit for part in findings.tasks for advice in part.recommended} - wanted
-    return _joined(findings, analyze(runs, metrics, replace(options, limits=tuple(missing)))) if missing else findings
+    return (
+        _joined(findings, analyze(runs, metrics, replace(options, limits=tuple(missing))))
+        if missing
+        else findings
+    )
 
 
 def _joined(findings: Findings, more: Findings) -> Findings:
@@ -114,12 +144,16 @@ def _joined(findings: Findings, more: Findings) -> Findings:
         sorted((*a.limits, *b.limits), key=lambda found: found.limit)
         for a, b in zip(findings.tasks, more.tasks, strict=True)
     ]
-    tasks = (replace(part, limits=tuple(own)) for part, own in zip(findings.tasks, limits, strict=True))
+    tasks = (
+        replace(part, limits=tuple(own)) for part, own in zip(findings.tasks, limits, strict=True)
+    )
     return replace(findings, tasks=tuple(tasks))
 
 
 def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) -> dict[str, Any]:
-    """Runs and curves of each group of the sweep, then of each cell of the comparison, in their order."""
+    """Runs and curves of each group of the sweep, then of each cell of the comparison, in their
+    order.
+    """
     names = finals["run"].to_list()
     place = {name: i for i, name in enumerate(names)}
     steps, values = binned(names, metrics)
@@ -132,7 +166,14 @@ def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) ->
             axes.append(axis)
         curves = {name: pack(values[at, :, i]) for i, name in enumerate(QUANTITIES)}
         runs = list(rows.select("run", "seed", "return", "cost").iter_rows())
-        own = {"rule": rule, "lambda": lam, "limit": limit, "axis": axes.index(axis), "runs": runs, "curves": curves}
+        own = {
+            "rule": rule,
+            "lambda": lam,
+            "limit": limit,
+            "axis": axes.index(axis),
+            "runs": runs,
+            "curves": curves,
+        }
         series.append(_shown(own))
     return {"series": series, "axes": _shown(axes)}
 
@@ -157,7 +198,9 @@ def _axis(steps: np.ndarray) -> list[float | None]:
 
 
 def _shown(value: Any) -> Any:
-    """Plain values with six digits, whole numbers without a point: half the size, and more than a page shows."""
+    """Plain values with six digits, whole numbers without a point: half the size, and more than a
+    page shows.
+    """
     if isinstance(value, dict):
         return {key: _shown(item) for key, item in value.items() if key not in NOT_SHOWN}
     if isinstance(value, list | tuple):

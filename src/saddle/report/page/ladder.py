@@ -10,7 +10,8 @@ CUT = 4  # coarse steps that are
 def ladder(top: float) -> list[float]:
     """Rising limits from near 0 to just above `top`, steps of 1, 2 or 5 times a power of ten.
 
-    Frontiers bend at low costs, so the first steps are finer. Empty when `top` is not a positive number.
+    Frontiers bend at low costs, so the first steps are finer. Empty when `top` is not a positive
+    number.
     """
     if not (math.isfinite(top) and top > 0):
         return []

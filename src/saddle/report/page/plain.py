@@ -12,10 +12,15 @@ def plain_tables(data: dict[str, Any]) -> str:
 
 
 def _table(task: dict[str, Any]) -> str:
-    wanted = {cell["limit"] for cell in task["comparison"]} | {advice["limit"] for advice in task["recommended"]}
+    wanted = {cell["limit"] for cell in task["comparison"]} | {
+        advice["limit"] for advice in task["recommended"]
+    }
     rows = [finding for finding in task["limits"] if finding["limit"] in wanted or not wanted]
     head = "".join(f"<th>{name}</th>" for name in HEAD)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in _cells(row))}</tr>" for row in rows)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in _cells(row))}</tr>"
+        for row in rows
+    )
     title = html.escape(f"{task['task']}, {task['algorithm']}")
     return f"<h2>{title}</h2><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

@@ -8,11 +8,19 @@ from saddle.study.presets import PRESETS
 
 
 def reproduce(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Command that runs the study again, the study file it needs (or None), and a sentence where it takes more."""
+    """Command that runs the study again, the study file it needs (or None), and a sentence where it
+    takes more.
+    """
     plan = manifest.get("plan", {})
     if "stages" not in plan:
-        return {"command": None, "file": None, "note": "This study was imported or merged: its plan is not known here."}
-    preset = next((name for name, (_, load) in PRESETS.items() if _same(plan, plans.to_dict(load()))), None)
+        return {
+            "command": None,
+            "file": None,
+            "note": "This study was imported or merged: its plan is not known here.",
+        }
+    preset = next(
+        (name for name, (_, load) in PRESETS.items() if _same(plan, plans.to_dict(load()))), None
+    )
     outside = {stage["lambda_star"] for stage in plan["stages"] if stage.get("lambda_star")}
     outside -= {stage["name"] for stage in plan["stages"]}
     sweep = " --sweep SWEEP" if outside else ""
@@ -34,7 +42,9 @@ def to_toml(plan: dict[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, dict):
-        inside = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None)
+        inside = ", ".join(
+            f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None
+        )
         return f"{{ {inside} }}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(item) for item in value) + "]"

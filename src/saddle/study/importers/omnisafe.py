@@ -1,7 +1,9 @@
-"""OmniSafe's log folders as a study: config.json and progress.csv of each run, at any depth below a folder.
+"""OmniSafe's log folders as a study: config.json and progress.csv of each run, at any depth below a
+folder.
 
-What has a column of ours goes there; every other column keeps OmniSafe's name. OmniSafe logs means over a window of
-recent episodes only, so `return`, `cost` and `length` hold the same values as their `window_` columns.
+What has a column of ours goes there; every other column keeps OmniSafe's name. OmniSafe logs means
+over a window of recent episodes only, so `return`, `cost` and `length` hold the same values as
+their `window_` columns.
 """
 
 import csv
@@ -36,8 +38,8 @@ COLUMNS = {
     "Loss/Loss_reward_critic": ("loss_vr",),
     "Loss/Loss_cost_critic": ("loss_vc",),
 }
-# OmniSafe names a learner and its multiplier's rule in one word. Here they are two, so that the rules of one
-# learner are compared with each other; any other algorithm keeps its name.
+# OmniSafe names a learner and its multiplier's rule in one word. Here they are two, so that the
+# rules of one learner are compared with each other; any other algorithm keeps its name.
 LEARNERS = {
     "PDO": "PolicyGradient",
     "RCPO": "NaturalPG",
@@ -52,7 +54,10 @@ LEARNERS = {
     "SACLag": "SAC",
     "SACPID": "SAC",
 }
-OF_THE_LEARNER = ("algo_cfgs", "model_cfgs")  # parts of config.json in which compared runs should agree
+OF_THE_LEARNER = (
+    "algo_cfgs",
+    "model_cfgs",
+)  # parts of config.json in which compared runs should agree
 NEEDED = ("Train/Epoch", "TotalEnvSteps", "Metrics/EpRet", "Metrics/EpCost")
 
 
@@ -68,14 +73,18 @@ class Log(NamedTuple):
 
 
 def import_logs(logs: Path, out: Path) -> None:
-    """Make a study of all logs below a folder. Says what it imported and, by name, what it could not."""
+    """Make a study of all logs below a folder. Says what it imported and, by name, what it could
+    not.
+    """
     if not logs.is_dir():
         raise SaddleError(f"{logs} is not a folder; name the one that holds OmniSafe's logs")
     found, skipped, notes = read_logs(logs)
     for text in (*notes, *(f"skipped {name}: {why}" for name, why in skipped.items())):
         print(text, file=sys.stderr)
     if not found:
-        raise SaddleError(f"{logs} holds no OmniSafe log that can be read (config.json and progress.csv of a run)")
+        raise SaddleError(
+            f"{logs} holds no OmniSafe log that can be read (config.json and progress.csv of a run)"
+        )
     units = _units(found)
 
     def fill(folder: Path) -> None:
@@ -89,7 +98,9 @@ def import_logs(logs: Path, out: Path) -> None:
 
     plan = {"imported": "omnisafe", "folder": str(logs), "skipped": skipped, "notes": notes}
     create(out, manifest(logs.absolute().name, None, plan), fill)
-    print(f"{counted(len(found), 'run')} imported, {counted(len(skipped), 'folder')} skipped: {out}")
+    print(
+        f"{counted(len(found), 'run')} imported, {counted(len(skipped), 'folder')} skipped: {out}"
+    )
 
 
 def read_logs(logs: Path) -> tuple[list[Log], dict[str, str], list[str]]:
@@ -109,7 +120,9 @@ def read_logs(logs: Path) -> tuple[list[Log], dict[str, str], list[str]]:
     for log in found:
         seen[log.row["run"]] += 1
         if seen[log.row["run"]] > 1:
-            notes.append(f"{log.row['run']} was run more than once with this seed; all of them are kept")
+            notes.append(
+                f"{log.row['run']} was run more than once with this seed; all of them are kept"
+            )
             log.row["run"] += f"-again{seen[log.row['run']] - 1}"
     return found, skipped, notes + _differences(found)
 
@@ -126,7 +139,9 @@ def _differences(found: list[Log]) -> list[str]:
                 settings.setdefault(name, set()).add(json.dumps(value))
     notes = []
     for (algorithm, task), settings in seen.items():
-        differ = [name for name in sorted(settings) if len(settings[name]) > 1 and name != "cost_limit"]
+        differ = [
+            name for name in sorted(settings) if len(settings[name]) > 1 and name != "cost_limit"
+        ]
         if differ:
             what = f"{algorithm} on {task} was run with different {', '.join(differ)}"
             notes.append(f"{what}; such runs may not compare")
@@ -175,12 +190,16 @@ def _csv(path: Path) -> tuple[list[str], list[list[str]], bool]:
     except FileNotFoundError:
         raise Damaged("there is no progress.csv beside config.json") from None
     except (OSError, ValueError, csv.Error) as error:
-        raise Damaged("progress.csv is empty" if not path.stat().st_size else f"progress.csv: {error}") from None
+        raise Damaged(
+            "progress.csv is empty" if not path.stat().st_size else f"progress.csv: {error}"
+        ) from None
     torn = bool(rows) and (len(rows[-1]) < len(header) or not text.endswith(("\n", "\r")))
     rows = rows[:-1] if torn else rows
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
-            raise Damaged(f"progress.csv line {number} has {len(row)} values for {len(header)} columns")
+            raise Damaged(
+                f"progress.csv line {number} has {len(row)} values for {len(header)} columns"
+            )
     if not rows:
         raise Damaged("progress.csv has no whole epoch")
     if len(set(header)) < len(header):
@@ -214,7 +233,11 @@ def _row(config: dict[str, Any], name: str) -> dict[str, Any]:
     settings = {**config.get("algo_cfgs", {}), **config.get("lagrange_cfgs", {})}
     rule, at = _rule(algorithm, config.get("lagrange_cfgs", {}))
     limit = None if rule == "fixed" else settings.get("cost_limit")
-    label = f"fixed-{at:.6g}" if rule == "fixed" else rule + (f"-d{limit:g}" if limit is not None else "")
+    label = (
+        f"fixed-{at:.6g}"
+        if rule == "fixed"
+        else rule + (f"-d{limit:g}" if limit is not None else "")
+    )
     return {
         "run": f"{algorithm}-{short(task)}-{label}-s{seed}",
         "stage": "sweep" if rule == "fixed" else "compare",
@@ -232,7 +255,9 @@ def _row(config: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _rule(algorithm: str, lagrange: dict[str, Any]) -> tuple[str, float | None]:
-    """Our name of the multiplier's rule, and lambda where it is fixed. OmniSafe fixes it by a learning rate of 0."""
+    """Our name of the multiplier's rule, and lambda where it is fixed. OmniSafe fixes it by a
+    learning rate of 0.
+    """
     if "pid_kp" in lagrange:
         return "pid", None
     if "lambda_lr" in lagrange:

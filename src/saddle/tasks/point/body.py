@@ -1,8 +1,9 @@
 """The point robot: an exact planar body of three degrees of freedom.
 
-World frame, q = (x, y, yaw) in metres and radians, v = (vx, vy, yaw rate) in m/s and rad/s. The arrow in front shifts
-the centre of mass, which couples sideways motion and turning. Functions work on scalars (one world, or any batch of
-them element by element), so that a whole step compiles to a few fused loops.
+World frame, q = (x, y, yaw) in metres and radians, v = (vx, vy, yaw rate) in m/s and rad/s. The
+arrow in front shifts the centre of mass, which couples sideways motion and turning. Functions work
+on scalars (one world, or any batch of them element by element), so that a whole step compiles to a
+few fused loops.
 """
 
 from typing import NamedTuple
@@ -10,9 +11,10 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-H = 0.002  # s, physics substep
-SUBSTEPS = 10  # per env step
-DT = H * SUBSTEPS
+from saddle.tasks.point.specs import DT as DT
+from saddle.tasks.point.specs import SUBSTEPS as SUBSTEPS
+from saddle.tasks.point.specs import H as H
+
 GRAVITY = 9.81
 
 MASS = 0.005188790204786391  # kg, sphere and arrow
@@ -23,7 +25,8 @@ YAW_DAMPING = 0.005  # N m s
 GEAR = 0.3
 SERVO = 0.3  # the turn actuator acts on (control - SERVO * yaw rate)
 FORCE_LIMIT = 0.05  # both actuators saturate here, far inside the control range
-INVERSE_WEIGHT = 128.4821009050821  # 1/kg, the engine's translational weight of the body in contact regularisation
+# 1/kg, the engine's translational weight of the body in contact regularisation
+INVERSE_WEIGHT = 128.4821009050821
 
 RADIUS = 0.1  # m, the sphere
 ARROW_OFFSET = 0.1  # m, centre of the arrow's box ahead of the origin
@@ -53,7 +56,9 @@ def unpack(agent: Array) -> Agent:
 
 
 def pack(agent: Agent) -> Array:
-    """Agent of scalars -> [6], with the yaw wrapped to [-pi, pi) so that float32 keeps its digits."""
+    """Agent of scalars -> [6], with the yaw wrapped to [-pi, pi) so that float32 keeps its
+    digits.
+    """
     q, v = agent
     yaw = q.yaw - 2 * jnp.pi * jnp.round(q.yaw / (2 * jnp.pi))
     return jnp.stack([q.x, q.y, yaw, v.x, v.y, v.yaw], axis=-1)
@@ -78,12 +83,16 @@ def smooth_force(agent: Agent, throttle: Array, turn: Array) -> Planar:
 
 
 def solve(yaw: Array, f: Planar, h: float) -> Planar:
-    """(M + h D)^-1 f. h = 0 gives the instantaneous acceleration, h = H the implicitly damped one of the step."""
+    """(M + h D)^-1 f. h = 0 gives the instantaneous acceleration, h = H the implicitly damped one
+    of the step.
+    """
     c, s = jnp.cos(yaw), jnp.sin(yaw)
     mass = MASS + h * DAMPING
     inertia = INERTIA + h * YAW_DAMPING - MASS_OFFSET**2 / mass
     turn = (f.yaw + (MASS_OFFSET / mass) * (s * f.x - c * f.y)) / inertia
-    return Planar((f.x + MASS_OFFSET * s * turn) / mass, (f.y - MASS_OFFSET * c * turn) / mass, turn)
+    return Planar(
+        (f.x + MASS_OFFSET * s * turn) / mass, (f.y - MASS_OFFSET * c * turn) / mass, turn
+    )
 
 
 def integrate(agent: Agent, f: Planar) -> Agent:
@@ -95,7 +104,9 @@ def integrate(agent: Agent, f: Planar) -> Agent:
 
 
 def sensors(agent: Agent, acceleration: Planar) -> Array:
-    """[12]: accelerometer, velocimeter, gyro, magnetometer, each of three axes in the body frame."""
+    """[12]: accelerometer, velocimeter, gyro, magnetometer, each of three axes in the body
+    frame.
+    """
     (_, _, yaw), v = agent
     c, s = jnp.cos(yaw), jnp.sin(yaw)
     zero, up = jnp.zeros_like(yaw), jnp.full_like(yaw, GRAVITY)

@@ -1,16 +1,20 @@
-"""SafetyPointButton1-v0: press the button that is the goal, not the others, among hazards and circling gremlins."""
+"""SafetyPointButton1-v0: press the button that is the goal, not the others, among hazards and
+circling gremlins.
+"""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.errors import SaddleError
-from saddle.tasks.point import body, button_layouts, gremlins
+from saddle.tasks.point import body, button_layouts, gremlins, mjcf, scripted, specs
 from saddle.tasks.point.lidar import lidars
 from saddle.tasks.point.shared import (
+    PointTask,
     agent_at_rest,
     body_at_rest,
     check_action,
@@ -20,8 +24,10 @@ from saddle.tasks.point.shared import (
     stepped,
     yaws,
 )
+from saddle.tasks.point.view import TopView
 from saddle.tasks.rare import patch_rare
-from saddle.tasks.task import State, TaskSpec, pytree
+from saddle.tasks.spec import TaskSpec
+from saddle.tasks.task import State, pytree
 
 BUTTONS = 4
 HAZARD_RADIUS = 0.2  # m
@@ -39,7 +45,9 @@ class ButtonState(State):
     buttons: Array  # [4, 2]
     hazards: Array  # [4, 2]
     anchors: Array  # [4, 3]: x, y, yaw of each gremlin in the layout, around which it circles
-    gremlins: Array  # [4, 13]: position, quaternion, linear velocity (world), angular velocity (body)
+    gremlins: (
+        Array  # [4, 13]: position, quaternion, linear velocity (world), angular velocity (body)
+    )
     time: Array  # [] s since the reset, the gremlins' phase
     goal_button: Array  # [] int32, index of the button to press
     timer: Array  # [] int32, steps of grace left
@@ -50,24 +58,21 @@ class ButtonState(State):
 
 
 @dataclass(frozen=True)
-class Button:
-    """The task. `timer_at_reset` is 0 in the reference's release 1.0.0 and 10 in its later development version."""
+class Button(PointTask):
+    """The task. `timer_at_reset` is 0 in the reference's release 1.0.0 and 10 in its later
+    development version.
+    """
 
     timer_at_reset: int = 0
-    spec: TaskSpec = TaskSpec(
-        name="SafetyPointButton1-v0",
-        obs_dim=76,
-        action_dim=2,
-        episode_length=1000,
-        dt=body.DT,
-        constraints=("sum",),
-        summary="inside one of 4 hazards of radius 0.2 m, touching a gremlin, or pressing a wrong button",
-        limits=(10.0, 25.0),
-    )
+    spec: TaskSpec = specs.BUTTON
+    top_view: ClassVar[TopView] = TopView(("button", "goal", "hazard", "gremlin"))
 
     def __post_init__(self) -> None:
         if self.timer_at_reset not in (0, GRACE):
-            raise SaddleError(f"timer_at_reset is 0 (release 1.0.0) or {GRACE} (later), not {self.timer_at_reset!r}")
+            raise SaddleError(
+                f"timer_at_reset is 0 (release 1.0.0) or {GRACE} (later), not "
+                f"{self.timer_at_reset!r}"
+            )
 
     def reset(self, key: Array) -> ButtonState:
         """A layout from the file, everything at rest, any button the goal."""
@@ -83,7 +88,9 @@ class Button:
             buttons=buttons,
             hazards=hazards,
             anchors=jnp.concatenate([gremlins, jnp.stack(gremlin_yaws)[:, None]], axis=1),
-            gremlins=jax.vmap(body_at_rest, (0, None, 0))(gremlins, GREMLIN_HEIGHT, jnp.stack(gremlin_yaws)),
+            gremlins=jax.vmap(body_at_rest, (0, None, 0))(
+                gremlins, GREMLIN_HEIGHT, jnp.stack(gremlin_yaws)
+            ),
             time=jnp.zeros(()),
             goal_button=goal_button,
             timer=jnp.asarray(self.timer_at_reset, jnp.int32),
@@ -97,23 +104,37 @@ class Button:
     def step(self, state: ButtonState, action: Array) -> ButtonState:
         """Ten substeps, then the rules."""
         check_action(self.spec, action)
-        moved = gremlins.button_step(state.agent, state.buttons, state.anchors, state.gremlins, state.time, action)
+        moved = gremlins.button_step(
+            state.agent, state.buttons, state.anchors, state.gremlins, state.time, action
+        )
         return self.settle(state, *moved)
 
     def settle(
-        self, state: ButtonState, agent: Array, acceleration: Array, gremlins: Array, pressed: Array, touched: Array
+        self,
+        state: ButtonState,
+        agent: Array,
+        acceleration: Array,
+        gremlins: Array,
+        pressed: Array,
+        touched: Array,
     ) -> ButtonState:
-        """What a step does after the physics: reward, cost, timer, and a new goal button after a press.
+        """What a step does after the physics: reward, cost, timer, and a new goal button after a
+        press.
 
-        Reward is progress towards the goal button in metres, plus 1 for pressing it. agent, acceleration, gremlins,
-        pressed [4] bool (buttons in contact) and touched [] bool (any gremlin in contact) are those at the end of the
-        step; everything else is taken from the state before it.
+        Reward is progress towards the goal button in metres, plus 1 for pressing it. agent,
+        acceleration, gremlins, pressed [4] bool (buttons in contact) and touched [] bool (any
+        gremlin in contact) are those at the end of the step; everything else is taken from the
+        state before it.
         """
         is_goal = jnp.arange(BUTTONS) == state.goal_button
         met = jnp.any(pressed & is_goal)
         active = state.timer == 0
         violations = jnp.stack(
-            [in_hazard(agent, state.hazards, HAZARD_RADIUS), touched, active & jnp.any(pressed & ~is_goal)]
+            [
+                in_hazard(agent, state.hazards, HAZARD_RADIUS),
+                touched,
+                active & jnp.any(pressed & ~is_goal),
+            ]
         )
         reward = state.last_goal - distance(agent, _pick(state.buttons, state.goal_button)) + met
         key, goal_button = _next_button(met, state.key, state.goal_button)
@@ -136,18 +157,23 @@ class Button:
         return replace(after, obs=self.observe(after))
 
     def observe(self, state: ButtonState) -> Array:
-        """[76]: sensors, then the lidars of buttons (dark while the timer runs), goal, hazards and gremlins."""
+        """[76]: sensors, then the lidars of buttons (dark while the timer runs), goal, hazards and
+        gremlins.
+        """
         agent = body.unpack(state.agent)
         goal = _pick(state.buttons, state.goal_button)
         groups = (state.buttons, goal[None], state.hazards, state.gremlins[:, :2])
         buttons, *rest = lidars(agent.q, groups, LIDAR_REACH)
         buttons = jnp.where(state.timer == 0, buttons, 0)
-        return jnp.concatenate([body.sensors(agent, body.Planar(*state.acceleration)), buttons, *rest])
+        return jnp.concatenate(
+            [body.sensors(agent, body.Planar(*state.acceleration)), buttons, *rest]
+        )
 
     def info(self, state: ButtonState) -> dict[str, Any]:
         """cost_hazards, cost_gremlins, cost_buttons, cost_sum (indicators) and goal_met.
 
-        The reference leaves out goal_met while it is False, and cost_buttons where `button_cost_active` is False.
+        The reference leaves out goal_met while it is False, and cost_buttons where
+        `button_cost_active` is False.
         """
         hazards, gremlins, buttons = state.violations.astype(state.cost.dtype)
         return {
@@ -157,6 +183,17 @@ class Button:
             "cost_sum": state.cost[0],
             "goal_met": state.goal_met,
         }
+
+    def scripted(self, obs: Array, key: Array | None = None) -> Array:
+        """The reference's scripted policy: drive to the goal button."""
+        return scripted.drive_to(scripted.nth_lidar(obs, 1))
+
+    def mjcf(self, state: ButtonState) -> str:
+        """A fresh world as MuJoCo's model."""
+        buttons, anchors = (
+            np.asarray(places, np.float64) for places in (state.buttons, state.anchors)
+        )
+        return mjcf.button(state.agent[:3].tolist(), buttons, anchors)
 
 
 def _pick(buttons: Array, index: Array) -> Array:

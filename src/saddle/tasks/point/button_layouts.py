@@ -1,6 +1,7 @@
 """Button1's layouts, drawn from the file beside this module (`pool.py` makes it).
 
-A reset picks one of them and one of the 8 symmetries of the square, which leave the distribution as it is.
+A reset picks one of them and one of the 8 symmetries of the square, which leave the distribution as
+it is.
 """
 
 import functools
@@ -33,4 +34,6 @@ def load() -> np.ndarray:
         with np.load(FILE) as file:
             return file["xy"]
     except (OSError, KeyError, ValueError):
-        raise SaddleError(f"{FILE.name} is missing or broken; 'python -m saddle.tasks.point.pool' makes it") from None
+        raise SaddleError(
+            f"{FILE.name} is missing or broken; 'python -m saddle.tasks.point.pool' makes it"
+        ) from None

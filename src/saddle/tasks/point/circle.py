@@ -1,17 +1,19 @@
 """SafetyPointCircle1-v0: run along a circle, fast, without leaving the strip |x| <= 1.125."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.tasks.point import body, drive
+from saddle.tasks.point import body, drive, mjcf, scripted, specs
 from saddle.tasks.point.body import Agent
 from saddle.tasks.point.lidar import lidar
-from saddle.tasks.point.shared import agent_at_rest, check_action, fresh, stepped, yaws
-from saddle.tasks.task import State, TaskSpec, pytree
+from saddle.tasks.point.shared import PointTask, agent_at_rest, check_action, fresh, stepped, yaws
+from saddle.tasks.point.view import TopView
+from saddle.tasks.spec import TaskSpec
+from saddle.tasks.task import State, pytree
 
 RADIUS = 1.5  # m, of the circle to follow
 BOUNDARY = 1.125  # m, |x| beyond which a step costs 1
@@ -28,19 +30,11 @@ class CircleState(State):
 
 
 @dataclass(frozen=True)
-class Circle:
+class Circle(PointTask):
     """The task."""
 
-    spec: TaskSpec = TaskSpec(
-        name="SafetyPointCircle1-v0",
-        obs_dim=28,
-        action_dim=2,
-        episode_length=500,
-        dt=body.DT,
-        constraints=("out_of_boundary",),
-        summary="outside the strip |x| <= 1.125 m",
-        limits=(10.0, 25.0),
-    )
+    spec: TaskSpec = specs.CIRCLE
+    top_view: ClassVar[TopView] = TopView(("circle",), circle=RADIUS, boundary=BOUNDARY)
 
     def reset(self, key: Array) -> CircleState:
         """The robot at rest, uniform in the start square, any heading."""
@@ -57,7 +51,9 @@ class Circle:
         return self.settle(state, body.pack(agent), jnp.stack(acceleration))
 
     def settle(self, state: CircleState, agent: Array, acceleration: Array) -> CircleState:
-        """What a step does after the physics. Reward is tangential speed, worth most on the circle."""
+        """What a step does after the physics. Reward is tangential speed, worth most on the
+        circle.
+        """
         after = replace(
             state,
             **stepped(self.spec, state, _reward(body.unpack(agent)), jnp.abs(agent[0]) > BOUNDARY),
@@ -77,6 +73,14 @@ class Circle:
     def info(self, state: CircleState) -> dict[str, Any]:
         """cost_out_of_boundary and cost_sum, indicators."""
         return {"cost_out_of_boundary": state.cost[0], "cost_sum": state.cost[0]}
+
+    def scripted(self, obs: Array, key: Array | None = None) -> Array:
+        """The reference's scripted policy: keep the circle's centre on the left."""
+        return scripted.keep_left(scripted.nth_lidar(obs, 0))
+
+    def mjcf(self, state: CircleState) -> str:
+        """A fresh world as MuJoCo's model."""
+        return mjcf.circle(state.agent[:3].tolist())
 
 
 def _reward(agent: Agent) -> Array:

@@ -1,13 +1,17 @@
-"""The robot's env step without contacts. On a GPU all substeps are one kernel; as a loop of XLA's they were twenty."""
+"""The robot's env step without contacts. On a GPU all substeps are one kernel; as a loop of XLA's
+they were twenty.
+"""
 
+from functools import cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array, ShapeDtypeStruct
 from jax.experimental import pallas as pl
-from jax.experimental.pallas import triton
 
+from saddle.accelerate import gate, gpu_kernel, triton
+from saddle.accelerate.compiler.branch import Branch
 from saddle.batch import one_batch
 from saddle.tasks.point import body
 from saddle.tasks.point.body import Agent, Planar
@@ -17,10 +21,36 @@ WORLDS = 128  # of one program of the kernel
 
 def step(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]:
     """One world: the new state and the acceleration that the accelerometer sees there."""
-    if jax.default_backend() != "gpu":
+    if gate.allows("triton") and _works():
+        moved = one_batch(in_kernel)
+    elif gate.allows("ptx"):  # the same by our own compiler, for a JAX that has no Triton any more
+        moved = one_batch(_in_ptx)
+    else:
         return substeps(agent, throttle, turn)
-    after = one_batch(in_kernel)(jnp.stack([*agent.q, *agent.v, throttle, turn]))
+    after = moved(jnp.stack([*agent.q, *agent.v, throttle, turn]))
     return body.unpack(after), Planar(*after[6:])
+
+
+@cache
+def _works() -> bool:
+    return gate.works("the robot's free step", lambda: jax.jit(in_kernel)(jnp.zeros((1, 8))))
+
+
+def _in_ptx(worlds: Array) -> Array:
+    """As `in_kernel`, or as a loop where that does not compile."""
+    count, default = worlds.shape[0], jnp.zeros((worlds.shape[0], 9), worlds.dtype)
+
+    def kernel() -> Array:
+        gpu_kernel.prove(Branch.of(free_step, worlds, default))
+        return gpu_kernel.patch(free_step, jnp.ones(count, bool), worlds, default)
+
+    return gate.attempt("ptx", "the robot's free step", kernel, plain=lambda: free_step(worlds))
+
+
+def free_step(worlds: Array) -> Array:
+    """[N, 8]: pose, velocity, throttle, turn -> [N, 9]: pose, velocity, acceleration."""
+    agent, acceleration = substeps(body.unpack(worlds), worlds[:, 6], worlds[:, 7])
+    return jnp.stack([*agent.q, *agent.v, *acceleration], axis=1)
 
 
 def substeps(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]:
@@ -34,7 +64,7 @@ def substeps(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]
 
 
 def in_kernel(worlds: Array) -> Array:
-    """[N, 8]: pose, velocity, throttle, turn -> [N, 9]: pose, velocity, acceleration."""
+    """`free_step` as a kernel for Triton."""
     count = worlds.shape[0]
     padded = -(-count // WORLDS) * WORLDS
 

@@ -1,15 +1,28 @@
-"""SafetyPointGoal1-v0: reach one goal after the other, around hazards; a light vase may be knocked about."""
+"""SafetyPointGoal1-v0: reach one goal after the other, around hazards; a light vase may be knocked
+about.
+"""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.tasks.point import body, layout, world
+from saddle.tasks.point import body, layout, mjcf, scripted, specs, world
 from saddle.tasks.point.lidar import lidars
-from saddle.tasks.point.shared import check_action, distance, fresh, in_hazard, start_with_goal, stepped
-from saddle.tasks.task import State, TaskSpec, pytree
+from saddle.tasks.point.shared import (
+    PointTask,
+    check_action,
+    distance,
+    fresh,
+    in_hazard,
+    pose,
+    start_with_goal,
+    stepped,
+)
+from saddle.tasks.point.view import TopView
+from saddle.tasks.spec import TaskSpec
+from saddle.tasks.task import State, pytree
 
 GOAL_RADIUS = 0.3  # m
 HAZARD_RADIUS = 0.2  # m
@@ -33,19 +46,11 @@ class GoalState(State):
 
 
 @dataclass(frozen=True)
-class Goal:
+class Goal(PointTask):
     """The task."""
 
-    spec: TaskSpec = TaskSpec(
-        name="SafetyPointGoal1-v0",
-        obs_dim=60,
-        action_dim=2,
-        episode_length=1000,
-        dt=body.DT,
-        constraints=("hazards",),
-        summary="inside one of 8 hazards of radius 0.2 m",
-        limits=(10.0, 25.0),
-    )
+    spec: TaskSpec = specs.GOAL
+    top_view: ClassVar[TopView] = TopView(("goal", "hazard", "vase"))
 
     def reset(self, key: Array) -> GoalState:
         """A layout by rejection, everything at rest."""
@@ -68,15 +73,19 @@ class Goal:
         return self.settle(state, *world.goal_step(state.agent, state.vase, action))
 
     def settle(self, state: GoalState, agent: Array, acceleration: Array, vase: Array) -> GoalState:
-        """What a step does after the physics: reward, cost, and a new goal where this one was reached.
+        """What a step does after the physics: reward, cost, and a new goal where this one was
+        reached.
 
-        Reward is progress towards the goal in metres, plus 1 on reaching it. agent, acceleration and vase are those
-        at the end of the step; everything else is taken from the state before it.
+        Reward is progress towards the goal in metres, plus 1 on reaching it. agent, acceleration
+        and vase are those at the end of the step; everything else is taken from the state before
+        it.
         """
         to_goal = distance(agent, state.goal)
         met = to_goal <= GOAL_RADIUS
         others = jnp.concatenate([agent[None, :2], state.hazards, vase[None, :2]])
-        key, goal, found = layout.move_goal(met, state.key, state.goal, GOAL_KEEPOUT, others, KEEPOUTS)
+        key, goal, found = layout.move_goal(
+            met, state.key, state.goal, GOAL_KEEPOUT, others, KEEPOUTS
+        )
         violated = in_hazard(agent, state.hazards, HAZARD_RADIUS)
         after = replace(
             state,
@@ -100,5 +109,19 @@ class Goal:
         return jnp.concatenate([sensors, *lidars(agent.q, groups, LIDAR_REACH)])
 
     def info(self, state: GoalState) -> dict[str, Any]:
-        """cost_hazards, cost_sum (indicators) and goal_met, which the reference leaves out while it is False."""
-        return {"cost_hazards": state.cost[0], "cost_sum": state.cost[0], "goal_met": state.goal_met}
+        """cost_hazards, cost_sum (indicators) and goal_met, which the reference leaves out while it
+        is False.
+        """
+        return {
+            "cost_hazards": state.cost[0],
+            "cost_sum": state.cost[0],
+            "goal_met": state.goal_met,
+        }
+
+    def scripted(self, obs: Array, key: Array | None = None) -> Array:
+        """The reference's scripted policy: drive to the goal."""
+        return scripted.drive_to(scripted.nth_lidar(obs, 0))
+
+    def mjcf(self, state: GoalState) -> str:
+        """A fresh world as MuJoCo's model."""
+        return mjcf.goal(state.agent[:3].tolist(), pose(state.vase))

@@ -1,8 +1,9 @@
 """One env step of Button1: the robot, buttons that do not move, and four gremlins on springs.
 
-Left alone, gremlins fly level and in parallel, where to is known. One that may touch something is *busy*, and goes
-through the contact solver with the buttons, the floor and, if that is near, the robot. Several are moved one by one, as
-if the others were not there; where afterwards two of them may have met, all are moved again, together.
+Left alone, gremlins fly level and in parallel, where to is known. One that may touch something is
+*busy*, and goes through the contact solver with the buttons, the floor and, if that is near, the
+robot. Several are moved one by one, as if the others were not there; where afterwards two of them
+may have met, all are moved again, together.
 """
 
 from typing import Any
@@ -35,11 +36,14 @@ GREMLIN_RISE = 0.1  # m, of the gremlins' target above their start
 Step = tuple[Array, Array, Array, Array, Array]  # what button_step returns
 
 
-def button_step(agent: Array, buttons: Array, anchors: Array, gremlins: Array, time: Array, action: Array) -> Step:
+def button_step(
+    agent: Array, buttons: Array, anchors: Array, gremlins: Array, time: Array, action: Array
+) -> Step:
     """One step of Button1.
 
-    buttons [4, 2]; anchors [4, 3] (x, y, yaw); gremlins [4, 13]; time [] s, sets the phase of the gremlins' path.
-    Returns agent, acceleration [3], gremlins, and what is in contact at the end: buttons [4], any gremlin [].
+    buttons [4, 2]; anchors [4, 3] (x, y, yaw); gremlins [4, 13]; time [] s, sets the phase of the
+    gremlins' path. Returns agent, acceleration [3], gremlins, and what is in contact at the end:
+    buttons [4], any gremlin [].
     """
     flown = _glide(gremlins, anchors, time)
     far = body.DT * _speed(gremlins) + world.gap(flown, gremlins)
@@ -57,22 +61,37 @@ def button_step(agent: Array, buttons: Array, anchors: Array, gremlins: Array, t
     return patch_rare(_gremlin_contacts, tangled, x, moved, kernel=True)
 
 
-def _one_by_one(x: tuple[Array, ...], busy: Array, meets: Array, flown: Array, static: tuple[Array, ...]) -> Step:
+def _one_by_one(
+    x: tuple[Array, ...], busy: Array, meets: Array, flown: Array, static: tuple[Array, ...]
+) -> Step:
     """Each busy gremlin as if it were the only one, with the robot if it `meets` that.
 
     x are the arguments of button_step; static is what became of the robot if none meets it.
     """
     agent, buttons, anchors, gremlins, time, action = x
 
-    def one(busy: Array, meets: Array, anchor: Array, gremlin: Array, flown: Array) -> tuple[Array, ...]:
+    def one(
+        busy: Array, meets: Array, anchor: Array, gremlin: Array, flown: Array
+    ) -> tuple[Array, ...]:
         here = agent.at[0].add(jnp.where(meets, 0, AWAY))
         default = (*static[:2], flown, static[2], jnp.zeros((), bool))
-        return patch_rare(_gremlin_contact, busy, (here, buttons, anchor, gremlin, time, action), default, kernel=True)
+        return patch_rare(
+            _gremlin_contact,
+            busy,
+            (here, buttons, anchor, gremlin, time, action),
+            default,
+            kernel=True,
+        )
 
-    agents, accelerations, after, presses, touches = jax.vmap(one)(busy, meets, anchors, gremlins, flown)
-    of_met = lambda each, other: jnp.where(jnp.any(meets), jnp.sum(jnp.where(meets[:, None], each, 0), axis=0), other)
+    agents, accelerations, after, presses, touches = jax.vmap(one)(
+        busy, meets, anchors, gremlins, flown
+    )
+    of_met = lambda each, other: jnp.where(
+        jnp.any(meets), jnp.sum(jnp.where(meets[:, None], each, 0), axis=0), other
+    )
     robot, acceleration, pressed = (
-        of_met(each, other) for each, other in zip((agents, accelerations, presses), static, strict=True)
+        of_met(each, other)
+        for each, other in zip((agents, accelerations, presses), static, strict=True)
     )
     return robot, acceleration, after, pressed.astype(bool), jnp.any(touches)
 
@@ -82,10 +101,13 @@ def _speed(bodies: Array) -> Array:
     return jnp.hypot(bodies[:, 7], bodies[:, 8])
 
 
-def _busy(agent: Array, buttons: Array, anchors: Array, gremlins: Array, flown: Array, far: Array) -> Array:
+def _busy(
+    agent: Array, buttons: Array, anchors: Array, gremlins: Array, flown: Array, far: Array
+) -> Array:
     """[4] Whether a gremlin may touch something, or is not flying level as it does when left alone.
 
-    flown [4, 13]: where they get when left alone; far [4]: how far from its place each gets in the plane then, m.
+    flown [4, 13]: where they get when left alone; far [4]: how far from its place each gets in the
+    plane then, m.
     """
     half = 0.5 * anchors[:, 2]
     tilt = jnp.abs(gremlins[:, 3] * jnp.sin(half) - gremlins[:, 6] * jnp.cos(half))
@@ -94,14 +116,24 @@ def _busy(agent: Array, buttons: Array, anchors: Array, gremlins: Array, flown: 
     lowest = jnp.minimum(gremlins[:, 2] + body.DT * jnp.minimum(gremlins[:, 9], 0), flown[:, 2])
     at_button = world.gap(gremlins[:, None], buttons) < FLAT_REACH + BUTTON_RADIUS + far[:, None]
     at_other = _apart(gremlins) < 2 * FLAT_REACH + _drift(gremlins, flown)
-    met = jnp.any(at_button, axis=1) | jnp.any(at_other, axis=1) | world.near(agent, gremlins, world.SMALL_WIDTH, far)
+    met = (
+        jnp.any(at_button, axis=1)
+        | jnp.any(at_other, axis=1)
+        | world.near(agent, gremlins, world.SMALL_WIDTH, far)
+    )
     return turned | (tilt > world.QUIET) | (lowest < scenes.SMALL_HALF[2]) | met
 
 
 def _drift(gremlins: Array, flown: Array) -> Array:
-    """[4, 4] How far two gremlins that are left alone move against each other in the plane, m: mostly in parallel."""
+    """[4, 4] How far two gremlins that are left alone move against each other in the plane, m:
+    mostly in parallel.
+    """
     ahead, way = gremlins[:, 7:9], flown[:, :2] - gremlins[:, :2]
-    return body.DT * world.gap(ahead[:, None], ahead[None]) + world.gap(way[:, None], way[None]) + world.SLACK
+    return (
+        body.DT * world.gap(ahead[:, None], ahead[None])
+        + world.gap(way[:, None], way[None])
+        + world.SLACK
+    )
 
 
 def _nearest(busy: Array, gap: Array) -> Array:
@@ -111,14 +143,18 @@ def _nearest(busy: Array, gap: Array) -> Array:
 
 
 def _strayed(before: Array, after: Array) -> Array:
-    """[4] How far from its place each gremlin was at any time of the step, m: at its end, or a little farther."""
+    """[4] How far from its place each gremlin was at any time of the step, m: at its end, or a
+    little farther.
+    """
     return world.gap(after, before) + body.DT * jnp.maximum(_speed(before), _speed(after))
 
 
 def _tangled(to_robot: Array, gremlins: Array, busy: Array, meets: Array, reach: Array) -> Array:
-    """[] Whether a busy gremlin, each of which was moved on its own, may have met another, or the robot if not `meets`.
+    """[] Whether a busy gremlin, each of which was moved on its own, may have met another, or the
+    robot if not `meets`.
 
-    to_robot [4]: m from the robot, wherever it was in the step; reach [4]: m from its place that a gremlin was.
+    to_robot [4]: m from the robot, wherever it was in the step; reach [4]: m from its place that a
+    gremlin was.
     """
     at_other = busy[:, None] & (_apart(gremlins) < reach[:, None] + reach[None])
     return jnp.any(at_other) | jnp.any(busy & ~meets & (to_robot < reach))
@@ -153,15 +189,25 @@ def _target(x: Array, y: Array, time: Array) -> Vec:
 
 def _at_buttons(q: Planar, buttons: Array) -> tuple[Contacts, Array]:
     """Contacts of the robot with buttons [K, 4, 2], and which it touches [4, K]."""
-    return scenes.robot_with_static(q, buttons[..., 0].T, buttons[..., 1].T, BUTTON_RADIUS, BUTTON_POINT)
+    return scenes.robot_with_static(
+        q, buttons[..., 0].T, buttons[..., 1].T, BUTTON_RADIUS, BUTTON_POINT
+    )
 
 
-def _contacts(q: Planar, bodies: Bodies, axes: Axes, buttons: Array, robot: list[Points], floor: Points) -> Touching:
+def _contacts(
+    q: Planar, bodies: Bodies, axes: Axes, buttons: Array, robot: list[Points], floor: Points
+) -> Touching:
     """Everything but gremlins with each other, and their springs."""
     kind = scenes.SMALL_BOX
-    (static, pressed), (at_robot, touched) = _at_buttons(q, buttons), scenes.robot_contacts(robot, bodies, kind)
+    (static, pressed), (at_robot, touched) = (
+        _at_buttons(q, buttons),
+        scenes.robot_contacts(robot, bodies, kind),
+    )
     on_buttons = scenes.spheres_with_boxes(buttons, BUTTON_RADIUS, bodies, axes)
-    fixed, floor_ = scenes.fixed_contacts(on_buttons, bodies, kind), scenes.floor_contacts(floor, bodies, kind)
+    fixed, floor_ = (
+        scenes.fixed_contacts(on_buttons, bodies, kind),
+        scenes.floor_contacts(floor, bodies, kind),
+    )
     held = jnp.any(pressed, axis=0) | jnp.any(touched, axis=0)
     return Touching(Groups(static, at_robot, fixed, floor_), held, touched)
 
@@ -204,12 +250,16 @@ def _gremlin_contacts(x: tuple[Array, ...]) -> tuple[Array, Array, Array, Array,
 
     def detect(q: Planar, bodies: Bodies, axes: Axes, moment: Array) -> Touching:
         robot, others = scenes.gremlin_points(q, bodies, axes)
-        floor = collide.fold(per_body(lambda b: collide.box_floor(scenes.small_box(*b)), (bodies.position, axes)))
+        floor = collide.fold(
+            per_body(lambda b: collide.box_floor(scenes.small_box(*b)), (bodies.position, axes))
+        )
         touching = _contacts(q, bodies, axes, buttons, robot, floor)
         between, paired = scenes.pair_contacts(others, bodies, kind)
         target = _target(anchors[..., 0].T, anchors[..., 1].T, moment)
         weld = scenes.spring_weld(bodies, target, anchors[..., 2].T)
-        return touching._replace(contacts=touching.contacts._replace(pairs=between), paired=paired, weld=weld)
+        return touching._replace(
+            contacts=touching.contacts._replace(pairs=between), paired=paired, weld=weld
+        )
 
     end = world.run(agent, gremlins, action, Scene(kind, detect), time)
     return *world.results(end), _at_buttons(end.agent.q, buttons)[1].T, jnp.any(end.touched, axis=0)

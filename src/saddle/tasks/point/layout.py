@@ -1,9 +1,11 @@
 """Where things are: placement by rejection, as the reference does it.
 
-Objects are placed one after another, uniformly in a square. A draw counts if it keeps the distance to everything
-placed before: the sum of the two keepouts. An object that fails 100 times throws the whole layout away.
+Objects are placed one after another, uniformly in a square. A draw counts if it keeps the distance
+to everything placed before: the sum of the two keepouts. An object that fails 100 times throws the
+whole layout away.
 
-Functions here take a key and hand back its successor, since they cannot know beforehand how much they will draw.
+Functions here take a key and hand back its successor, since they cannot know beforehand how much
+they will draw.
 """
 
 import jax
@@ -18,8 +20,11 @@ GOAL_BLOCKS = 100  # of DRAWS each, before goal re-sampling is given up
 _NOWHERE = 1e3  # m, where objects wait that are not placed yet: far from everything
 
 
-def place(key: Array, keepouts: tuple[float, ...], restart: bool = True) -> tuple[Array, Array, Array]:
-    """A layout: next key, xy [n, 2] in the order of the n keepouts, and whether every object found its place.
+def place(
+    key: Array, keepouts: tuple[float, ...], restart: bool = True
+) -> tuple[Array, Array, Array]:
+    """A layout: next key, xy [n, 2] in the order of the n keepouts, and whether every object found
+    its place.
 
     With `restart` it starts again until they all do; without, one failure ends the attempt.
     """
@@ -37,14 +42,21 @@ def place(key: Array, keepouts: tuple[float, ...], restart: bool = True) -> tupl
         return key, jnp.where(found, i + 1, failed), jnp.where(found, extended, nothing)
 
     start = (key, jnp.zeros((), jnp.int32), nothing)
-    # So many rounds it takes at least. A loop of known length needs no answer from a GPU before it can go on.
-    start = jax.lax.fori_loop(0, count if restart else 0, lambda _, carry: next_object(carry), start)
+    # So many rounds it takes at least. A loop of known length needs no answer from a GPU before it
+    # can go on.
+    start = jax.lax.fori_loop(
+        0, count if restart else 0, lambda _, carry: next_object(carry), start
+    )
     key, i, placed = jax.lax.while_loop(lambda carry: carry[1] < count, next_object, start)
     return key, placed, i == count
 
 
-def sample_goal(key: Array, keepout: float, others: Array, keepouts: tuple[float, ...]) -> tuple[Array, Array, Array]:
-    """Next key, a goal [2] that keeps its distance to others [n, 2], and whether one was found in 10,000 draws."""
+def sample_goal(
+    key: Array, keepout: float, others: Array, keepouts: tuple[float, ...]
+) -> tuple[Array, Array, Array]:
+    """Next key, a goal [2] that keeps its distance to others [n, 2], and whether one was found in
+    10,000 draws.
+    """
     radii = jnp.asarray(keepouts, others.dtype)
 
     def more(carry: tuple[Array, Array, Array, Array]) -> Array:
@@ -60,10 +72,13 @@ def sample_goal(key: Array, keepout: float, others: Array, keepouts: tuple[float
     return key, goal, found
 
 
-def place_with_goal(key: Array, keepout: float, keepouts: tuple[float, ...]) -> tuple[Array, Array, Array]:
+def place_with_goal(
+    key: Array, keepout: float, keepouts: tuple[float, ...]
+) -> tuple[Array, Array, Array]:
     """Next key, a layout [n, 2] in the order of the n keepouts, the robot first, and a goal [2].
 
-    The goal is drawn twice: right after the robot, where it keeps what follows away, and again when all else stands.
+    The goal is drawn twice: right after the robot, where it keeps what follows away, and again when
+    all else stands.
     """
     key, xy, _ = place(key, (keepouts[0], keepout, *keepouts[1:]))
     others = jnp.concatenate([xy[:1], xy[2:]])
@@ -74,9 +89,11 @@ def place_with_goal(key: Array, keepout: float, keepouts: tuple[float, ...]) -> 
 def move_goal(
     met: Array, key: Array, goal: Array, keepout: float, others: Array, keepouts: tuple[float, ...]
 ) -> tuple[Array, Array, Array]:
-    """A new goal where `met` holds: next key, goal [2], and whether re-sampling worked. Free where it does not hold.
+    """A new goal where `met` holds: next key, goal [2], and whether re-sampling worked. Free where
+    it does not hold.
 
-    Where no place was found the goal stays. others [n, 2] are the things to avoid, at their current positions.
+    Where no place was found the goal stays. others [n, 2] are the things to avoid, at their current
+    positions.
     """
 
     def one(world: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
@@ -88,7 +105,9 @@ def move_goal(
 
 
 def _draw(key: Array, keepout: Array, placed: Array, radii: Array) -> tuple[Array, Array]:
-    """The first of DRAWS candidates that keeps its distance to placed [n, 2] with keepouts radii [n], if any does."""
+    """The first of DRAWS candidates that keeps its distance to placed [n, 2] with keepouts radii
+    [n], if any does.
+    """
     half = EXTENT - keepout
     candidates = jax.random.uniform(key, (DRAWS, 2), placed.dtype, minval=-half, maxval=half)
     dx, dy = (candidates[:, None, i] - placed[:, i] for i in range(2))  # [DRAWS, n]

@@ -1,8 +1,8 @@
 """The point worlds as MuJoCo models: the yardstick of `saddle bench` and of the substep tests.
 
-Only what touches the physics is in them. The robot-floor pair is left out by bit masks, since its distance is exactly
-zero and one rounding would turn it into a brake; gremlin welds carry the torque scale that makes MuJoCo 3 weigh their
-rotation as the reference's engine does.
+Only what touches the physics is in them. The robot-floor pair is left out by bit masks, since its
+distance is exactly zero and one rounding would turn it into a brake; gremlin welds carry the torque
+scale that makes MuJoCo 3 weigh their rotation as the reference's engine does.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,9 @@ TORQUE_SCALE = 12.24744871391589  # sqrt(150): see the module docstring
 
 def _free_box(name: str, pose: Sequence[float], z: float, geoms: str) -> str:
     x, y, yaw = pose
-    return f'\n    <body name="{name}" pos="{x} {y} {z}" euler="0 0 {yaw}"><freejoint/>{geoms}</body>'
+    return (
+        f'\n    <body name="{name}" pos="{x} {y} {z}" euler="0 0 {yaw}"><freejoint/>{geoms}</body>'
+    )
 
 
 def _small_box() -> str:
@@ -50,7 +52,10 @@ def _small_box() -> str:
 def _model(agent: Sequence[float], bodies: str, rest: str = "") -> str:
     x, y, yaw = agent
     robot = _ROBOT.format(x=x, y=y, yaw=yaw)
-    return f"<mujoco>{_OPTION}\n  <worldbody>{robot}{bodies}\n  </worldbody>{_ACTUATORS}{rest}\n</mujoco>"
+    return (
+        f"<mujoco>{_OPTION}\n  <worldbody>{robot}{bodies}\n  "
+        f"</worldbody>{_ACTUATORS}{rest}\n</mujoco>"
+    )
 
 
 def circle(agent: Sequence[float]) -> str:
@@ -64,9 +69,14 @@ def goal(agent: Sequence[float], vase: Sequence[float]) -> str:
 
 
 def button(
-    agent: Sequence[float], buttons: np.ndarray, gremlins: np.ndarray, torque_scale: float = TORQUE_SCALE
+    agent: Sequence[float],
+    buttons: np.ndarray,
+    gremlins: np.ndarray,
+    torque_scale: float = TORQUE_SCALE,
 ) -> str:
-    """Robot, four buttons [4, 2] and four gremlins [4, 3] (x, y, yaw) welded to mocap bodies at the origin."""
+    """Robot, four buttons [4, 2] and four gremlins [4, 3] (x, y, yaw) welded to mocap bodies at the
+    origin.
+    """
     bodies, welds = "", ""
     for x, y in buttons:
         bodies += f'\n    <geom type="sphere" size="0.1" pos="{x} {y} 0.1"/>'
@@ -74,7 +84,9 @@ def button(
         bodies += f'\n    <body name="mocap{i}" mocap="true"/>'
         bodies += _free_box(f"gremlin{i}", (x, y, yaw), 0.1, _small_box())
         pose = f"{x} {y} 0.1 {np.cos(yaw / 2)} 0 0 {np.sin(yaw / 2)}"
-        welds += f'\n    <weld body1="mocap{i}" body2="gremlin{i}" relpose="{pose}" solref="0.02 1.5"'
+        welds += (
+            f'\n    <weld body1="mocap{i}" body2="gremlin{i}" relpose="{pose}" solref="0.02 1.5"'
+        )
         welds += f' anchor="0 0 0" torquescale="{torque_scale}"/>'
     return _model(agent, bodies, f"\n  <equality>{welds}\n  </equality>")
 
@@ -84,5 +96,7 @@ def push(agent: Sequence[float], pillar: Sequence[float], box: Sequence[float]) 
     static = f'\n    <geom name="pillar" type="cylinder" size="0.2 0.5" pos="{pillar[0]} {pillar[1]} 0.5"/>'
     geoms = '<geom type="box" size="0.2 0.2 0.2" density="0.001"/>'
     for sx, sy in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
-        geoms += f'<geom type="box" size="0.1 0.1 0.2" pos="{0.2 * sx} {0.2 * sy} 0" density="0.001"/>'
+        geoms += (
+            f'<geom type="box" size="0.1 0.1 0.2" pos="{0.2 * sx} {0.2 * sy} 0" density="0.001"/>'
+        )
     return _model(agent, static + _free_box("push_box", box, 0.2, geoms))

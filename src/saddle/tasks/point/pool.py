@@ -1,9 +1,10 @@
-"""Makes the file of Button1 layouts: `python -m saddle.tasks.point.pool [FILE]`, about a minute on one core.
+"""Makes the file of Button1 layouts: `python -m saddle.tasks.point.pool [FILE]`, about a minute on
+one core.
 
-The exact sequential algorithm restarts some fifty times for each layout, too dear for a reset. Attempts are
-independent, so the successes of one long stream of them are what restarting would give. The layout's goal marker
-reserves a disc while others are placed and is never used, so it is not stored. Without FILE the command overwrites
-the file inside the package.
+The exact sequential algorithm restarts some fifty times for each layout, too dear for a reset.
+Attempts are independent, so the successes of one long stream of them are what restarting would
+give. The layout's goal marker reserves a disc while others are placed and is never used, so it is
+not stored. Without FILE the command overwrites the file inside the package.
 """
 
 import sys
@@ -17,7 +18,13 @@ from jax import Array
 from saddle.tasks.point import layout
 from saddle.tasks.point.button_layouts import FILE
 
-KEEPOUTS = (0.4, *[0.2] * 4, 0.4, *[0.18] * 4, *[0.4] * 4)  # robot, buttons, goal marker, hazards, gremlins
+KEEPOUTS = (
+    0.4,
+    *[0.2] * 4,
+    0.4,
+    *[0.18] * 4,
+    *[0.4] * 4,
+)  # robot, buttons, goal marker, hazards, gremlins
 GOAL_MARKER = 5  # its place in that order
 COUNT = 16_384
 BATCH = 4_096  # attempts at a time
@@ -25,7 +32,9 @@ SEED = 0
 
 
 def generate(key: Array, count: int) -> np.ndarray:
-    """[count, 13, 2] float32: the first `count` successes, xy of robot, buttons, hazards and gremlins."""
+    """[count, 13, 2] float32: the first `count` successes, xy of robot, buttons, hazards and
+    gremlins.
+    """
     parts: list[np.ndarray] = []
     for success in _successes(key):
         parts.append(success)

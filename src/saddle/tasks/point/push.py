@@ -1,15 +1,27 @@
-"""SafetyPointPush1-v0: push a box with four posts to a goal, again and again; stay out of hazards, mind the pillar."""
+"""SafetyPointPush1-v0: push a box with four posts to a goal, again and again; stay out of hazards,
+mind the pillar.
+"""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.tasks.point import body, layout, world
+from saddle.tasks.point import body, layout, mjcf, scripted, specs, world
 from saddle.tasks.point.lidar import lidars
-from saddle.tasks.point.shared import check_action, fresh, in_hazard, start_with_goal, stepped
-from saddle.tasks.task import State, TaskSpec, pytree
+from saddle.tasks.point.shared import (
+    PointTask,
+    check_action,
+    fresh,
+    in_hazard,
+    pose,
+    start_with_goal,
+    stepped,
+)
+from saddle.tasks.point.view import TopView
+from saddle.tasks.spec import TaskSpec
+from saddle.tasks.task import State, pytree
 
 GOAL_RADIUS = 0.3  # m, in three dimensions
 HAZARD_RADIUS = 0.3  # m
@@ -37,19 +49,11 @@ class PushState(State):
 
 
 @dataclass(frozen=True)
-class Push:
+class Push(PointTask):
     """The task."""
 
-    spec: TaskSpec = TaskSpec(
-        name="SafetyPointPush1-v0",
-        obs_dim=76,
-        action_dim=2,
-        episode_length=1000,
-        dt=body.DT,
-        constraints=("hazards",),
-        summary="inside one of 2 hazards of radius 0.3 m",
-        limits=(10.0, 25.0),
-    )
+    spec: TaskSpec = specs.PUSH
+    top_view: ClassVar[TopView] = TopView(("goal", "hazard", "pillar", "box"))
 
     def reset(self, key: Array) -> PushState:
         """A layout by rejection, everything at rest."""
@@ -74,15 +78,21 @@ class Push:
         return self.settle(state, *world.push_step(state.agent, state.pillar, state.box, action))
 
     def settle(self, state: PushState, agent: Array, acceleration: Array, box: Array) -> PushState:
-        """What a step does after the physics: reward, cost, and a new goal where the box is in this one.
+        """What a step does after the physics: reward, cost, and a new goal where the box is in this
+        one.
 
-        Reward is progress of the robot towards the box and of the box towards the goal in metres, plus 1 on success.
-        agent, acceleration and box are those at the end of the step; everything else is taken from the state before.
+        Reward is progress of the robot towards the box and of the box towards the goal in metres,
+        plus 1 on success. agent, acceleration and box are those at the end of the step; everything
+        else is taken from the state before.
         """
         to_box, to_goal = _above(box, agent, AGENT_HEIGHT), _above(box, state.goal, GOAL_HEIGHT)
         met = to_goal <= GOAL_RADIUS
-        others = jnp.concatenate([agent[None, :2], state.hazards, state.pillar[None], box[None, :2]])
-        key, goal, found = layout.move_goal(met, state.key, state.goal, GOAL_KEEPOUT, others, KEEPOUTS)
+        others = jnp.concatenate(
+            [agent[None, :2], state.hazards, state.pillar[None], box[None, :2]]
+        )
+        key, goal, found = layout.move_goal(
+            met, state.key, state.goal, GOAL_KEEPOUT, others, KEEPOUTS
+        )
         reward = (state.last_box - to_box) + (state.last_box_goal - to_goal) + met
         after = replace(
             state,
@@ -107,11 +117,27 @@ class Push:
         return jnp.concatenate([sensors, *lidars(agent.q, groups, LIDAR_REACH)])
 
     def info(self, state: PushState) -> dict[str, Any]:
-        """cost_hazards, cost_sum (indicators) and goal_met, which the reference leaves out while it is False."""
-        return {"cost_hazards": state.cost[0], "cost_sum": state.cost[0], "goal_met": state.goal_met}
+        """cost_hazards, cost_sum (indicators) and goal_met, which the reference leaves out while it
+        is False.
+        """
+        return {
+            "cost_hazards": state.cost[0],
+            "cost_sum": state.cost[0],
+            "goal_met": state.goal_met,
+        }
+
+    def scripted(self, obs: Array, key: Array | None = None) -> Array:
+        """The reference's scripted policy: drive to the box."""
+        return scripted.drive_to(scripted.nth_lidar(obs, 3))
+
+    def mjcf(self, state: PushState) -> str:
+        """A fresh world as MuJoCo's model."""
+        return mjcf.push(state.agent[:3].tolist(), state.pillar.tolist(), pose(state.box))
 
 
 def _above(box: Array, xy: Array, z: float) -> Array:
-    """Distance in space from the box's centre to the point (xy, z): the reference measures in three dimensions."""
+    """Distance in space from the box's centre to the point (xy, z): the reference measures in three
+    dimensions.
+    """
     dx, dy, dz = box[0] - xy[0], box[1] - xy[1], box[2] - z
     return jnp.sqrt(dx * dx + dy * dy + dz * dz)

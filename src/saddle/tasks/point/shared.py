@@ -1,23 +1,49 @@
-"""What the point tasks have in common around the physics: fresh fields, bodies at rest, starts, distances, hazards."""
+"""What the point tasks have in common around the physics: fresh fields, bodies at rest, starts,
+distances, hazards.
+"""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.errors import SaddleError
 from saddle.tasks.point import layout
-from saddle.tasks.task import State, TaskSpec
+from saddle.tasks.spec import TaskSpec
+from saddle.tasks.task import State
 
 REWARD_LIMIT = 10.0  # rewards are clipped to +- this
 
+# Bounds of the robot's twelve sensor values: accelerometer (m/s^2; contacts give spikes of 1e2),
+# velocimeter (m/s), gyro (rad/s), magnetometer. They are never clipped to these; the physics stays
+# far inside.
+SENSOR_BOUNDS = np.repeat([1e4, 1e2, 1e2, 1.0], 3)
+
+
+class PointTask:
+    """What Gymnasium's spaces are made from; the other members that a task may have are each task's
+    own.
+    """
+
+    spec: TaskSpec
+    action_dtype = np.float64  # as in the reference
+
+    def obs_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest observation, [obs_dim] each: the sensors, then lidars in [0, 1]."""
+        lidars = np.ones(self.spec.obs_dim - SENSOR_BOUNDS.size)
+        return np.concatenate([-SENSOR_BOUNDS, 0 * lidars]), np.concatenate([SENSOR_BOUNDS, lidars])
+
 
 def check_action(spec: TaskSpec, action: Array) -> None:
-    """Shapes are known even while JAX traces, so a wrong one is caught here once and not at run time."""
+    """Shapes are known even while JAX traces, so a wrong one is caught here once and not at run
+    time.
+    """
     if jnp.shape(action) != (spec.action_dim,):
         raise SaddleError(
-            f"{spec.name} takes actions of shape ({spec.action_dim},) per world, not {jnp.shape(action)}; "
+            f"{spec.name} takes actions of shape ({spec.action_dim},) per world, not "
+            f"{jnp.shape(action)}; "
             "use jax.vmap for many worlds"
         )
 
@@ -36,7 +62,9 @@ def fresh(spec: TaskSpec, key: Array) -> dict[str, Any]:
 
 
 def stepped(spec: TaskSpec, state: State, reward: Array, violated: Array) -> dict[str, Any]:
-    """The fields of a State that every step sets the same way; violated [] bool is the cost indicator."""
+    """The fields of a State that every step sets the same way; violated [] bool is the cost
+    indicator.
+    """
     return {
         "reward": jnp.clip(reward, -REWARD_LIMIT, REWARD_LIMIT),
         "cost": violated.astype(state.cost.dtype)[None],
@@ -65,18 +93,34 @@ def body_at_rest(xy: Array, z: float, yaw: Array) -> Array:
 def start_with_goal(
     key: Array, goal_keepout: float, keepouts: tuple[float, ...], height: float
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """A layout by rejection, at rest: next key, robot [6], goal [2], what never moves [n, 2], and a free body [13].
+    """A layout by rejection, at rest: next key, robot [6], goal [2], what never moves [n, 2], and a
+    free body [13].
 
-    The n + 2 keepouts are in that order: robot, what never moves, free body. height is of the free body's centre, in m.
+    The n + 2 keepouts are in that order: robot, what never moves, free body. height is of the free
+    body's centre, in m.
     """
     key, xy, goal = layout.place_with_goal(key, goal_keepout, keepouts)
     key, turn = jax.random.split(key)
     agent_yaw, free_yaw = yaws(turn, 2)
-    return key, agent_at_rest(xy[0], agent_yaw), goal, xy[1:-1], body_at_rest(xy[-1], height, free_yaw)
+    return (
+        key,
+        agent_at_rest(xy[0], agent_yaw),
+        goal,
+        xy[1:-1],
+        body_at_rest(xy[-1], height, free_yaw),
+    )
+
+
+def pose(upright: Array) -> tuple[float, float, float]:
+    """x, y and yaw of a free body [13] that stands upright."""
+    x, y, _, w, _, _, z = np.asarray(upright, np.float64)[:7]
+    return float(x), float(y), float(2 * np.arctan2(z, w))
 
 
 def distance(a: Array, b: Array) -> Array:
-    """Planar distance in metres between positions a and b [..., 2 or more], broadcast against each other."""
+    """Planar distance in metres between positions a and b [..., 2 or more], broadcast against each
+    other.
+    """
     return jnp.hypot(a[..., 0] - b[..., 0], a[..., 1] - b[..., 1])
 
 

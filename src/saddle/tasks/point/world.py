@@ -1,7 +1,7 @@
 """One env step of Goal1 and Push1: the robot, and the free body that it can touch.
 
-Most steps touch nothing, and then the robot moves freely and the body rests. Only worlds in which something may touch
-within the step go through the contact solver (rare.patch_rare).
+Most steps touch nothing, and then the robot moves freely and the body rests. Only worlds in which
+something may touch within the step go through the contact solver (rare.patch_rare).
 """
 
 import jax.numpy as jnp
@@ -32,7 +32,9 @@ def goal_step(agent: Array, vase: Array, action: Array) -> tuple[Array, Array, A
     """agent [6], vase [13], action [2] -> agent, acceleration [3], vase."""
     moved, acceleration = free(agent, action)
     touch = near(agent, vase, SMALL_WIDTH, travel(vase[7:10])) | _awake(vase, VASE_HEIGHT)
-    return patch_rare(_goal_contacts, touch, (agent, vase, action), (moved, acceleration, vase), kernel=True)
+    return patch_rare(
+        _goal_contacts, touch, (agent, vase, action), (moved, acceleration, vase), kernel=True
+    )
 
 
 def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[Array, Array, Array]:
@@ -40,7 +42,9 @@ def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[A
     moved, acceleration = free(agent, action)
     at_pillar = gap(agent[:2], pillar) < body.REACH + PILLAR_RADIUS + travel(agent[3:5])
     touch = near(agent, box, BOX_WIDTH, travel(box[7:10])) | _awake(box, BOX_HEIGHT) | at_pillar
-    return patch_rare(_push_contacts, touch, (agent, pillar, box, action), (moved, acceleration, box), kernel=True)
+    return patch_rare(
+        _push_contacts, touch, (agent, pillar, box, action), (moved, acceleration, box), kernel=True
+    )
 
 
 def free(agent: Array, action: Array) -> tuple[Array, Array]:
@@ -60,7 +64,9 @@ def travel(velocity: Array) -> Array:
 
 
 def near(agent: Array, bodies: Array, half: float, far: Array | float) -> Array:
-    """Whether the robot may touch a body [13] (or bodies [B, 13]) of that half-width that gets so far in the step."""
+    """Whether the robot may touch a body [13] (or bodies [B, 13]) of that half-width that gets so
+    far in the step.
+    """
     w, z = bodies[..., 3], bodies[..., 6]
     c, s = w * w - z * z, 2 * w * z  # of the yaw, for a body that stands upright
     x, y = agent[0] - bodies[..., 0], agent[1] - bodies[..., 1]
@@ -72,13 +78,19 @@ def near(agent: Array, bodies: Array, half: float, far: Array | float) -> Array:
 def _awake(free: Array, height: float) -> Array:
     """Whether a free body [13] is not at rest on the floor."""
     moving = jnp.max(jnp.abs(free[7:])) > QUIET
-    return moving | (jnp.abs(free[2] - height) > HEIGHT_SLACK) | (jnp.max(jnp.abs(free[4:6])) > QUIET)
+    return (
+        moving | (jnp.abs(free[2] - height) > HEIGHT_SLACK) | (jnp.max(jnp.abs(free[4:6])) > QUIET)
+    )
 
 
-def run(agent: Array, bodies: Array, action: Array, scene: Scene, time: Array | None = None) -> World:
+def run(
+    agent: Array, bodies: Array, action: Array, scene: Scene, time: Array | None = None
+) -> World:
     """One env step of K worlds in contact. agent [K, 6], bodies [K, B, 13], action [K, 2]."""
     time = jnp.zeros(agent.shape[0], agent.dtype) if time is None else time
-    return contact_step(body.unpack(agent), rigid.unpack(bodies), scene, time, *body.controls(action))
+    return contact_step(
+        body.unpack(agent), rigid.unpack(bodies), scene, time, *body.controls(action)
+    )
 
 
 def results(world: World) -> tuple[Array, Array, Array]:
@@ -115,7 +127,9 @@ def _push_contacts(x: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, 
         at_robot, touched = scenes.robot_contacts(robot, bodies, kind)
         fixed = scenes.fixed_contacts(at_pillar, bodies, kind)
         floor = scenes.floor_contacts(collide.fold(collide.box_floor(parts)), bodies, kind)
-        return Touching(Groups(static, at_robot, fixed, floor), leaning | jnp.any(touched, axis=0), touched)
+        return Touching(
+            Groups(static, at_robot, fixed, floor), leaning | jnp.any(touched, axis=0), touched
+        )
 
     agent, acceleration, bodies = results(run(agent, box[:, None], action, Scene(kind, detect)))
     return agent, acceleration, bodies[:, 0]

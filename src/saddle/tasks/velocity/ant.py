@@ -1,8 +1,9 @@
 """SafetyAntVelocity-v1: run forward on four legs, no faster than 2.6222 m/s in any direction.
 
-Positions: x, y, z, quaternion (w, x, y, z), then hip and ankle of each leg. An episode ends when the torso is too low
-or too high. Speeds come from the torso position that the reference's engine computed last, which after a Runge-Kutta
-step is that of its fourth stage and not the final one; the engines supply it.
+Positions: x, y, z, quaternion (w, x, y, z), then hip and ankle of each leg. An episode ends when
+the torso is too low or too high. Speeds come from the torso position that the reference's engine
+computed last, which after a Runge-Kutta step is that of its fourth stage and not the final one; the
+engines supply it.
 """
 
 from saddle.tasks.velocity import models
@@ -36,7 +37,14 @@ def info(position: Array, velocity: Array, reward: Array) -> dict[str, Array]:
 
 
 ANT = Body(
-    spec=facts("SafetyAntVelocity-v1", obs_dim=27, action_dim=8, dt=0.05, threshold=THRESHOLD),
+    spec=facts(
+        "SafetyAntVelocity-v1",
+        obs_dim=27,
+        action_dim=8,
+        dt=0.05,
+        threshold=THRESHOLD,
+        nickname="ant",
+    ),
     model=models.ant,
     substeps=5,
     threshold=THRESHOLD,

@@ -1,9 +1,10 @@
 """MJX's contact of a capsule with the floor, with MuJoCo C's friction directions.
 
-Where a capsule stands steeper than 60 degrees, MJX turns its contact frame to a world axis; MuJoCo C keeps the
-projected axis of the capsule. The friction pyramid has corners, so the direction matters: Ant's velocities after a step
-are off by up to 1.5 m/s or rad/s. Both of MJX's implementations look the collider up by name, and here they find ours
-instead. Only this process is changed, and only towards what MuJoCo C does.
+Where a capsule stands steeper than 60 degrees, MJX turns its contact frame to a world axis; MuJoCo
+C keeps the projected axis of the capsule. The friction pyramid has corners, so the direction
+matters: Ant's velocities after a step are off by up to 1.5 m/s or rad/s. Both of MJX's
+implementations look the collider up by name, and here they find ours instead. Only this process is
+changed, and only towards what MuJoCo C does.
 """
 
 import contextlib
@@ -18,10 +19,14 @@ VERTICAL = 1e-15  # a projected axis shorter than this has no direction: MuJoCo 
 
 
 def friction_frame(normal: Array, axis: Array) -> Array:
-    """[3, 3] rows: the floor's normal, the capsule's axis projected onto the floor, and their cross product."""
+    """[3, 3] rows: the floor's normal, the capsule's axis projected onto the floor, and their cross
+    product.
+    """
     along = axis - normal * jnp.dot(normal, axis)
     length = jnp.sqrt(jnp.sum(jnp.square(along)))
-    along = jnp.where(length < VERTICAL, jnp.eye(3, dtype=along.dtype)[0], along / jnp.maximum(length, VERTICAL))
+    along = jnp.where(
+        length < VERTICAL, jnp.eye(3, dtype=along.dtype)[0], along / jnp.maximum(length, VERTICAL)
+    )
     return jnp.stack([normal, along, jnp.cross(normal, along)])
 
 
@@ -49,7 +54,10 @@ def _jax_collider() -> Any:
         """Distances [2], positions [2, 3] and frames [2, 3, 3] of both ends."""
         normal, axis = plane.mat[:, 2], capsule.mat[:, 2]
         reach = axis * capsule.size[1]
-        ends = [_plane_sphere(normal, plane.pos, capsule.pos + end, capsule.size[0]) for end in (reach, -reach)]
+        ends = [
+            _plane_sphere(normal, plane.pos, capsule.pos + end, capsule.size[0])
+            for end in (reach, -reach)
+        ]
         distances, positions = (jnp.stack(column) for column in zip(*ends, strict=True))
         return distances, positions, jnp.stack([friction_frame(normal, axis)] * 2)
 
@@ -57,7 +65,9 @@ def _jax_collider() -> Any:
 
 
 def in_warp() -> None:
-    """From now on Warp compiles its floor-capsule contact with our frame. Call before the first step."""
+    """From now on Warp compiles its floor-capsule contact with our frame. Call before the first
+    step.
+    """
     from mujoco.mjx.third_party.mujoco_warp._src import collision_primitive
 
     from saddle.tasks.velocity.warp_collider import plane_capsule

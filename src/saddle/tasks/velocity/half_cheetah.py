@@ -1,6 +1,7 @@
 """SafetyHalfCheetahVelocity-v1: run forward on a back and a front leg, no faster than 3.2096 m/s.
 
-Positions: x, height, pitch, then thigh, shin and foot of the back and of the front leg. Episodes never end early.
+Positions: x, height, pitch, then thigh, shin and foot of the back and of the front leg. Episodes
+never end early.
 """
 
 from saddle.tasks.velocity import models
@@ -17,11 +18,23 @@ def unhealthy(qpos: Array, qvel: Array) -> Array:
 def info(position: Array, velocity: Array, reward: Array) -> dict[str, Array]:
     """Where it is, how fast, and the two parts of the reward."""
     run = velocity[..., 0]
-    return {"x_position": position[..., 0], "x_velocity": run, "reward_run": run, "reward_ctrl": reward - run}
+    return {
+        "x_position": position[..., 0],
+        "x_velocity": run,
+        "reward_run": run,
+        "reward_ctrl": reward - run,
+    }
 
 
 HALF_CHEETAH = Body(
-    spec=facts("SafetyHalfCheetahVelocity-v1", obs_dim=17, action_dim=6, dt=0.05, threshold=THRESHOLD),
+    spec=facts(
+        "SafetyHalfCheetahVelocity-v1",
+        obs_dim=17,
+        action_dim=6,
+        dt=0.05,
+        threshold=THRESHOLD,
+        nickname="halfcheetah",
+    ),
     model=models.half_cheetah,
     substeps=5,
     threshold=THRESHOLD,

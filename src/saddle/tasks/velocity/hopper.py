@@ -12,7 +12,9 @@ LARGEST = 100.0  # any further coordinate or velocity beyond this is unhealthy
 
 
 def unhealthy(qpos: Array, qvel: Array) -> Array:
-    """Too low, leaning too far, or out of all bounds. qpos [..., 6], qvel [..., 6] -> [...] bool."""
+    """Too low, leaning too far, or out of all bounds. qpos [..., 6], qvel [..., 6] -> [...]
+    bool.
+    """
     wild = (abs(qpos[..., 2:]) >= LARGEST).any(axis=-1) | (abs(qvel) >= LARGEST).any(axis=-1)
     return (qpos[..., 1] <= LOWEST) | (abs(qpos[..., 2]) >= STEEPEST) | wild
 
@@ -23,7 +25,15 @@ def info(position: Array, velocity: Array, reward: Array) -> dict[str, Array]:
 
 
 HOPPER = Body(
-    spec=facts("SafetyHopperVelocity-v1", obs_dim=11, action_dim=3, dt=0.008, threshold=THRESHOLD),
+    spec=facts(
+        "SafetyHopperVelocity-v1",
+        obs_dim=11,
+        action_dim=3,
+        dt=0.008,
+        threshold=THRESHOLD,
+        nickname="hopper",
+        recommended_limits=(5.0, 200.0, 400.0),
+    ),
     model=models.hopper,
     substeps=4,
     threshold=THRESHOLD,

@@ -1,13 +1,15 @@
-"""The velocity tasks on MJX, inside JAX: on its own code ("jax", anywhere) or on Warp ("warp", a CUDA GPU).
+"""The velocity tasks on MJX, inside JAX: on its own code ("jax", anywhere) or on Warp ("warp", a
+CUDA GPU).
 
-A world is its positions and velocities: nothing of the engine's own data outlasts an env step and the solver starts
-cold, as in the reference's transitions. All worlds of a batch go through the engine together, however they are stacked.
+A world is its positions and velocities: nothing of the engine's own data outlasts an env step and
+the solver starts cold, as in the reference's transitions. All worlds of a batch go through the
+engine together, however they are stacked.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +17,8 @@ from jax import Array
 
 from saddle.batch import one_batch
 from saddle.errors import SaddleError
-from saddle.tasks.task import State, TaskSpec, pytree
+from saddle.tasks.spec import TaskSpec
+from saddle.tasks.task import State, pytree
 from saddle.tasks.velocity import models, steppers
 from saddle.tasks.velocity.body import Body, observe, settle, upright
 
@@ -28,7 +31,8 @@ class VelocityState(State):
 
     qpos: Array  # [nq]
     qvel: Array  # [nv]
-    lag: Array  # [k] m: the torso position that speeds are taken from, minus the one in qpos; 0 but in Ant
+    # [k] m: the torso position that speeds are taken from, minus the one in qpos; 0 but in Ant
+    lag: Array
     velocity: Array  # [k] m/s, over the step that led here
     diverged: Array  # [] bool: the physics broke down in that step
 
@@ -39,11 +43,16 @@ class MjxTask:
 
     body: Body
     impl: Impl
-    iterations: int | None = None  # of the contact solver at most; None as in the reference, which stops by itself
+    iterations: int | None = (
+        None  # of the contact solver at most; None as in the reference, which stops by itself
+    )
+    layout: ClassVar[str] = "wide"  # of worlds: an accelerator is filled by large batches of them
 
     def __post_init__(self) -> None:
         if self.iterations is not None and self.iterations < 1:
-            raise SaddleError(f"iterations is {self.iterations}; the contact solver needs at least 1")
+            raise SaddleError(
+                f"iterations is {self.iterations}; the contact solver needs at least 1"
+            )
 
     @property
     def spec(self) -> TaskSpec:
@@ -59,10 +68,16 @@ class MjxTask:
         """The model's first pose with noise on every coordinate."""
         body, model = self.body, models.compiled(self.body.model())
         key, positions, speeds = jax.random.split(key, 3)
-        noise = lambda key, size: jax.random.uniform(key, (size,), minval=-body.noise, maxval=body.noise)
+        noise = lambda key, size: jax.random.uniform(
+            key, (size,), minval=-body.noise, maxval=body.noise
+        )
         qpos = jnp.asarray(model.qpos0, float) + noise(positions, model.nq)
         qpos = upright(qpos, jnp) if body.free else qpos
-        qvel = body.noise * jax.random.normal(speeds, (model.nv,)) if body.normal else noise(speeds, model.nv)
+        qvel = (
+            body.noise * jax.random.normal(speeds, (model.nv,))
+            if body.normal
+            else noise(speeds, model.nv)
+        )
         still, no = jnp.zeros(body.travels), jnp.zeros((), bool)
         return VelocityState(
             obs=observe(body, qpos, qvel, jnp),
@@ -80,7 +95,9 @@ class MjxTask:
         )
 
     def step(self, state: VelocityState, action: Array) -> VelocityState:
-        """One env step. The physics starts at x = y = 0, so that a speed never is a difference of large numbers."""
+        """One env step. The physics starts at x = y = 0, so that a speed never is a difference of
+        large numbers.
+        """
         if jnp.shape(action) != (self.spec.action_dim,):
             raise SaddleError(
                 f"{self.spec.name} takes actions of shape ({self.spec.action_dim},) per world, not "
@@ -88,8 +105,12 @@ class MjxTask:
             )
         k = self.body.travels
         control = jnp.clip(action, -1, 1).astype(state.qpos.dtype)
-        moved = _advance(self.body, self.impl, self.iterations)((state.qpos.at[:k].set(0), state.qvel, control))
-        travelled = replace(state, lag=moved.seen - moved.qpos[:k], velocity=(moved.seen - state.lag) / self.spec.dt)
+        moved = _advance(self.body, self.impl, self.iterations)(
+            (state.qpos.at[:k].set(0), state.qvel, control)
+        )
+        travelled = replace(
+            state, lag=moved.seen - moved.qpos[:k], velocity=(moved.seen - state.lag) / self.spec.dt
+        )
         qpos = moved.qpos.at[:k].add(state.qpos[:k])
         return self.settle(replace(travelled, qpos=qpos, qvel=moved.qvel), action)
 
@@ -118,7 +139,9 @@ class MjxTask:
 
 
 @cache
-def _advance(body: Body, impl: Impl, iterations: int | None) -> Callable[[tuple[Array, Array, Array]], steppers.Moved]:
+def _advance(
+    body: Body, impl: Impl, iterations: int | None
+) -> Callable[[tuple[Array, Array, Array]], steppers.Moved]:
     """(qpos [nq], qvel [nv], control [nu]) of one world -> where it is after an env step."""
     if impl == "jax":
         return one_batch(steppers.jax_step(body, iterations))

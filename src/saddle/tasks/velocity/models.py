@@ -1,9 +1,9 @@
 """The four bodies as MJCF, in local coordinates, for MuJoCo 3.17.
 
-What differs from the files that the reference loaded in MuJoCo 2.3.3, so that 3.17 does the same: 3.17 adds the contact
-margins of a pair where 2.3.3 took the larger one, so Hopper's margins are halved and Ant's floor has none; coordinates
-are local, as global ones are refused; HalfCheetah's 14 kg are in its density; and a diverged state stays as it is
-instead of being reset inside a step.
+What differs from the files that the reference loaded in MuJoCo 2.3.3, so that 3.17 does the same:
+3.17 adds the contact margins of a pair where 2.3.3 took the larger one, so Hopper's margins are
+halved and Ant's floor has none; coordinates are local, as global ones are refused; HalfCheetah's 14
+kg are in its density; and a diverged state stays as it is instead of being reset inside a step.
 """
 
 import importlib
@@ -24,7 +24,9 @@ _LOOK = """
     <global offwidth="1920" offheight="1440"/>
     <map znear="0.02"/>
   </visual>"""
-_LIGHT = '<light directional="true" pos="0 0 4" dir=".3 .4 -1" diffuse=".5 .5 .5" specular="0 0 0"/>'
+_LIGHT = (
+    '<light directional="true" pos="0 0 4" dir=".3 .4 -1" diffuse=".5 .5 .5" specular="0 0 0"/>'
+)
 _FLOOR = '<geom name="floor" type="plane" size="40 40 40" material="floor" rgba="1 1 1 1" conaffinity="1" condim="3" '
 
 RIGHT, LEFT = ".22 .45 .69 1", ".91 .6 .25 1"  # colours: what is right (or front), what is left
@@ -46,7 +48,9 @@ def _document(options: str, defaults: str, bodies: str, motors: str, floor: str 
 
 
 def _planar_root(ref: float) -> str:
-    """Free to slide along x and z and to pitch. ref: what the height joint reads in the model's first pose."""
+    """Free to slide along x and z and to pitch. ref: what the height joint reads in the model's
+    first pose.
+    """
     free = 'armature="0" damping="0" stiffness="0" limited="false"'
     return f"""
       <joint name="rootx" type="slide" axis="1 0 0" {free}/>
@@ -54,8 +58,12 @@ def _planar_root(ref: float) -> str:
       <joint name="rooty" type="hinge" axis="0 1 0" {free}/>"""
 
 
-def _leg(foot: float, heel: float, toe: float, friction: float, suffix: str = "", rgba: str = RIGHT) -> str:
-    """Thigh, leg and foot of Hopper and Walker2d. foot: the foot body's x; heel, toe: the ends of its capsule there."""
+def _leg(
+    foot: float, heel: float, toe: float, friction: float, suffix: str = "", rgba: str = RIGHT
+) -> str:
+    """Thigh, leg and foot of Hopper and Walker2d. foot: the foot body's x; heel, toe: the ends of
+    its capsule there.
+    """
     bent, ankle = f'axis="0 -1 0" range="{math.radians(-150)!r} 0"', math.radians(45)
     return f"""
       <body name="thigh{suffix}" pos="0 0 -.2">
@@ -109,7 +117,8 @@ def walker2d() -> str:
     )
 
 
-# Name: place in the parent, range (rad), damping, stiffness, gear, capsule's centre, half-length, angle about y.
+# Name: place in the parent, range (rad), damping, stiffness, gear, capsule's centre, half-length,
+# angle about y.
 _CHEETAH = {
     "bthigh": ("-.5 0 0", "-.52 1.05", 6, 240, 120, ".1 0 -.13", 0.145, -3.8),
     "bshin": (".16 0 -.25", "-.785 .785", 4.5, 180, 90, "-.14 0 -.07", 0.15, -2.03),
@@ -136,7 +145,8 @@ def half_cheetah() -> str:
     return _document(
         'timestep=".01" integrator="Euler"',
         '<joint armature=".1" limited="true" solreflimit=".02 1" solimplimit="0 .8 .03"/>'
-        f'<geom density="{14 / volume!r}" contype="1" conaffinity="0" condim="3" friction=".4 .1 .1" solref=".02 1" '
+        f'<geom density="{14 / volume!r}" contype="1" conaffinity="0" condim="3" friction=".4 .1 '
+        f'.1" solref=".02 1" '
         'solimp="0 .8 .01"/>',
         f"""<body name="torso" pos="0 0 .7">{_planar_root(0)}
           <geom type="capsule" fromto="-.5 0 0 .5 0 0" size=".046" rgba="{RIGHT}"/>
@@ -161,7 +171,8 @@ def ant() -> str:
     return _document(
         'timestep=".01" integrator="RK4"',
         '<joint armature="1" damping="1" limited="true"/>'
-        '<geom contype="1" conaffinity="0" condim="3" density="5" friction="1 .5 .5" margin=".01"/>',
+        '<geom contype="1" conaffinity="0" condim="3" density="5" friction="1 .5 .5" '
+        'margin=".01"/>',
         f"""<body name="torso" pos="0 0 .75"><geom type="sphere" size=".25" rgba="{RIGHT}"/>
           <joint name="root" type="free" armature="0" damping="0" limited="false"/>{legs}</body>""",
         _motors({f"{joint}_{i}": 150 for i in (4, 1, 2, 3) for joint in ("hip", "ankle")}),
@@ -181,7 +192,13 @@ def mujoco() -> Any:
     try:
         return importlib.import_module("mujoco")
     except ModuleNotFoundError:
-        raise SaddleError("the velocity tasks need MuJoCo: run pip install 'mujoco>=3.17,<3.18'") from None
-    except Exception as error:  # MUJOCO_GL is looked at on import, and a missing GL fails in its own way
+        raise SaddleError(
+            "the velocity tasks need MuJoCo: run pip install 'mujoco>=3.17,<3.18'"
+        ) from None
+    except (
+        Exception
+    ) as error:  # MUJOCO_GL is looked at on import, and a missing GL fails in its own way
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise SaddleError(f"MuJoCo does not import ({reason}); unset MUJOCO_GL, or set it to egl") from None
+        raise SaddleError(
+            f"MuJoCo does not import ({reason}); unset MUJOCO_GL, or set it to egl"
+        ) from None

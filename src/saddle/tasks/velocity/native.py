@@ -1,6 +1,7 @@
 """Worlds of a velocity task on MuJoCo C: the reference engine, batched over threads, for the CPU.
 
-A world's first episode after `reset` with a seed is that of the reference with the same seed, and so are the next ones.
+A world's first episode after `reset` with a seed is that of the reference with the same seed, and
+so are the next ones.
 """
 
 import logging
@@ -11,7 +12,7 @@ import numpy as np
 
 from saddle.errors import SaddleError
 from saddle.tasks.host import HostStep
-from saddle.tasks.task import TaskSpec
+from saddle.tasks.spec import TaskSpec
 from saddle.tasks.velocity.body import Body, observe, settle, upright
 from saddle.tasks.velocity.threads import Physics
 
@@ -33,8 +34,9 @@ class Transition(NamedTuple):
 class NativeWorlds:
     """N worlds; `saddle.tasks.host.HostWorlds` says what each method does.
 
-    threads: how many MuJoCo uses, all cores by default. Public arrays are the state: qpos [N, nq], qvel [N, nv], seen
-    [N, k] (the horizontal position that speeds are taken from), steps [N], diverged [N] (how often each broke down).
+    threads: how many MuJoCo uses, all cores by default. Public arrays are the state: qpos [N, nq],
+    qvel [N, nv], seen [N, k] (the horizontal position that speeds are taken from), steps [N],
+    diverged [N] (how often each broke down).
     """
 
     def __init__(self, body: Body, worlds: int, threads: int | None = None) -> None:
@@ -60,7 +62,10 @@ class NativeWorlds:
     def begin(self, seeds: np.ndarray) -> np.ndarray:
         """As `reset`, with observations in float64."""
         if np.shape(seeds) != (self.worlds,):
-            raise SaddleError(f"{self.worlds} worlds need {self.worlds} seeds, not an array of shape {np.shape(seeds)}")
+            raise SaddleError(
+                f"{self.worlds} worlds need {self.worlds} seeds, not an array of shape "
+                f"{np.shape(seeds)}"
+            )
         self._draws = [np.random.default_rng(int(seed)) for seed in seeds]
         self.diverged[:] = 0
         return self.restart(np.ones(self.worlds, bool))
@@ -79,7 +84,9 @@ class NativeWorlds:
     def advance(self, actions: np.ndarray) -> Transition:
         """One env step of every world and no reset. actions [N, action_dim]."""
         actions = self._check(actions)
-        self.qpos, self.qvel, seen = self.physics.step(self.qpos, self.qvel, np.minimum(np.maximum(actions, -1), 1))
+        self.qpos, self.qvel, seen = self.physics.step(
+            self.qpos, self.qvel, np.minimum(np.maximum(actions, -1), 1)
+        )
         velocity = (seen - self.seen) / self.spec.dt
         self.seen, self.steps = seen, self.steps + 1
         with np.errstate(invalid="ignore", over="ignore"):
@@ -88,14 +95,20 @@ class NativeWorlds:
             self._report(ruled.diverged)
         truncated = self.steps >= self.spec.episode_length
         cost = ruled.cost[:, None]
-        return Transition(ruled.obs, ruled.reward, cost, ruled.terminated, truncated, velocity, ruled.diverged)
+        return Transition(
+            ruled.obs, ruled.reward, cost, ruled.terminated, truncated, velocity, ruled.diverged
+        )
 
     def restart(self, where: np.ndarray) -> np.ndarray:
-        """New episodes in the worlds `where` [N] bool -> their first observations [count, obs_dim]."""
+        """New episodes in the worlds `where` [N] bool -> their first observations [count,
+        obs_dim].
+        """
         model, noise = self.physics.model, self.body.noise
         chosen = [self._draws[i] for i in np.flatnonzero(where)]
         places, speeds = np.empty((len(chosen), model.nq)), np.empty((len(chosen), model.nv))
-        for draw, place, speed in zip(chosen, places, speeds, strict=True):  # in the order of the reference's draws
+        for draw, place, speed in zip(
+            chosen, places, speeds, strict=True
+        ):  # in the order of the reference's draws
             draw.random(out=place)
             (draw.standard_normal if self.body.normal else draw.random)(out=speed)
         qpos = model.qpos0 + (2 * noise * places - noise)
@@ -105,20 +118,30 @@ class NativeWorlds:
         self.steps[where] = 0
         return observe(self.body, self.qpos[where], self.qvel[where], np)
 
-    def place(self, qpos: np.ndarray, qvel: np.ndarray, seen: np.ndarray, steps: np.ndarray) -> None:
-        """Put every world into a given state: qpos [N, nq], qvel [N, nv], seen [N, k], steps [N]."""
-        self.qpos, self.qvel, self.seen, self.steps = (np.array(x) for x in (qpos, qvel, seen, steps))
+    def place(
+        self, qpos: np.ndarray, qvel: np.ndarray, seen: np.ndarray, steps: np.ndarray
+    ) -> None:
+        """Put every world into a given state: qpos [N, nq], qvel [N, nv], seen [N, k], steps
+        [N].
+        """
+        self.qpos, self.qvel, self.seen, self.steps = (
+            np.array(x) for x in (qpos, qvel, seen, steps)
+        )
 
     def save(self) -> dict[str, np.ndarray]:
         """Everything that the next step depends on."""
         names = ("qpos", "qvel", "seen", "steps", "diverged")
         draws = np.array([_pack(draw.bit_generator.state) for draw in self._draws], np.uint64)
-        return {name: getattr(self, name).copy() for name in names} | {"draws": draws.reshape(-1, 6)}
+        return {name: getattr(self, name).copy() for name in names} | {
+            "draws": draws.reshape(-1, 6)
+        }
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Go on from what `save` returned."""
         if len(saved["steps"]) != self.worlds:
-            raise SaddleError(f"what was saved holds {len(saved['steps'])} worlds; this task has {self.worlds}")
+            raise SaddleError(
+                f"what was saved holds {len(saved['steps'])} worlds; this task has {self.worlds}"
+            )
         self.place(saved["qpos"], saved["qvel"], saved["seen"], saved["steps"])
         self.diverged = np.array(saved["diverged"])
         self._draws = [np.random.Generator(_unpack(row)) for row in saved["draws"]]
@@ -129,9 +152,14 @@ class NativeWorlds:
             raise SaddleError("the worlds do not exist yet: call reset first")
         wanted = (self.worlds, self.spec.action_dim)
         if np.shape(actions) != wanted:
-            raise SaddleError(f"{self.spec.name} takes actions of shape {wanted}, not {np.shape(actions)}")
+            raise SaddleError(
+                f"{self.spec.name} takes actions of shape {wanted}, not {np.shape(actions)}"
+            )
         if not np.isfinite(actions).all():
-            raise SaddleError("an action must be finite, these hold NaN or infinity; check the policy that made them")
+            raise SaddleError(
+                "an action must be finite, these hold NaN or infinity; check the policy that made "
+                "them"
+            )
         return np.asarray(actions)
 
     def _report(self, diverged: np.ndarray) -> None:
@@ -148,7 +176,9 @@ _WORD = 2**64
 
 
 def _pack(state: Any) -> list[int]:
-    """The state of a PCG64 as six words: two of 128 bits each, and a number left over from the last draw."""
+    """The state of a PCG64 as six words: two of 128 bits each, and a number left over from the last
+    draw.
+    """
     numbers = (state["state"]["state"], state["state"]["inc"])
     halves = [half for number in numbers for half in divmod(number, _WORD)]
     return [*halves, state["has_uint32"], state["uinteger"]]

@@ -1,4 +1,6 @@
-"""One env step of a batch of worlds in MJX's own code, and what a body can need; `warp_graph` has the step on Warp."""
+"""One env step of a batch of worlds in MJX's own code, and what a body can need; `warp_graph` has
+the step on Warp.
+"""
 
 import contextlib
 import copy
@@ -62,17 +64,29 @@ def _euler(body: Body, model: Any, data: Any, carry: tuple[Moved, Array]) -> tup
     return Moved(data.qpos, data.qvel, data.qpos[: body.travels]), data.qacc_warmstart
 
 
-def _runge_kutta(body: Body, model: Any, data: Any, carry: tuple[Moved, Array]) -> tuple[Moved, Array]:
-    """One substep in four stages. In a loop, so that the engine is compiled once and not four times."""
+def _runge_kutta(
+    body: Body, model: Any, data: Any, carry: tuple[Moved, Array]
+) -> tuple[Moved, Array]:
+    """One substep in four stages. In a loop, so that the engine is compiled once and not four
+    times.
+    """
     (qpos, qvel, _), warm = carry
     h = model.opt.timestep
     move = lambda turn: glide(qpos, turn, jnp) if body.free else qpos + turn
 
-    def stage(carry: tuple[Array, ...], table: tuple[Array, Array]) -> tuple[tuple[Array, ...], None]:
+    def stage(
+        carry: tuple[Array, ...], table: tuple[Array, Array]
+    ) -> tuple[tuple[Array, ...], None]:
         (weight, reach), (place, speed, warm, _, mean_speed, mean_slope) = table, carry
         slope = mjx.forward(model, data.replace(qpos=place, qvel=speed, qacc_warmstart=warm)).qacc
         means = (mean_speed + weight * speed, mean_slope + weight * slope)
-        return (move(reach * h * speed), qvel + reach * h * slope, slope, place[: body.travels], *means), None
+        return (
+            move(reach * h * speed),
+            qvel + reach * h * slope,
+            slope,
+            place[: body.travels],
+            *means,
+        ), None
 
     weights, reaches = (jnp.asarray(column, qpos.dtype) for column in zip(*STAGES, strict=True))
     zero = jnp.zeros_like(qvel)
@@ -84,9 +98,11 @@ def _runge_kutta(body: Body, model: Any, data: Any, carry: tuple[Moved, Array]) 
 
 @cache
 def most_contacts(body: Body) -> tuple[int, int]:
-    """Contacts and constraint rows that a world can have at once: buffers of this size cannot overflow.
+    """Contacts and constraint rows that a world can have at once: buffers of this size cannot
+    overflow.
 
-    A capsule touches the floor at both ends, a sphere once, each with friction; two links touch at most once, without.
+    A capsule touches the floor at both ends, a sphere once, each with friction; two links touch at
+    most once, without.
     """
     model: Any = models.compiled(body.model())
     ends = sum(1 if kind == 2 else 2 for kind in model.geom_type[1:])
@@ -100,10 +116,14 @@ def _linked_pairs(model: Any) -> int:
     for a in range(1, model.ngeom):
         for b in range(a + 1, model.ngeom):
             meet = (
-                model.geom_contype[a] & model.geom_conaffinity[b] or model.geom_contype[b] & model.geom_conaffinity[a]
+                model.geom_contype[a] & model.geom_conaffinity[b]
+                or model.geom_contype[b] & model.geom_conaffinity[a]
             )
             first, second = model.geom_bodyid[a], model.geom_bodyid[b]
-            near = first in (second, model.body_parentid[second]) or second == model.body_parentid[first]
+            near = (
+                first in (second, model.body_parentid[second])
+                or second == model.body_parentid[first]
+            )
             count += bool(meet) and not near
     return count
 
@@ -122,6 +142,8 @@ def _put_model(body: Body, iterations: int | None, dtype: str) -> Any:
 def model_for(body: Body, iterations: int | None) -> Any:
     """MuJoCo's model as MJX and Warp take it."""
     model: Any = copy.copy(models.compiled(body.model()))
-    model.opt.disableflags = 0  # they never reset a diverged world, and do not know the flag that says so
+    model.opt.disableflags = (
+        0  # they never reset a diverged world, and do not know the flag that says so
+    )
     model.opt.iterations = iterations or model.opt.iterations
     return model

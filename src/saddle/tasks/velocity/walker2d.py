@@ -1,6 +1,7 @@
 """SafetyWalker2dVelocity-v1: walk forward on two legs, no faster than 2.3415 m/s.
 
-Positions: x, height, pitch, then thigh, leg and foot of the right and of the left leg. An episode ends with a fall.
+Positions: x, height, pitch, then thigh, leg and foot of the right and of the left leg. An episode
+ends with a fall.
 """
 
 from saddle.tasks.velocity import models
@@ -18,7 +19,14 @@ def unhealthy(qpos: Array, qvel: Array) -> Array:
 
 
 WALKER2D = Body(
-    spec=facts("SafetyWalker2dVelocity-v1", obs_dim=17, action_dim=6, dt=0.008, threshold=THRESHOLD),
+    spec=facts(
+        "SafetyWalker2dVelocity-v1",
+        obs_dim=17,
+        action_dim=6,
+        dt=0.008,
+        threshold=THRESHOLD,
+        nickname="walker2d",
+    ),
     model=models.walker2d,
     substeps=4,
     threshold=THRESHOLD,

@@ -1,4 +1,6 @@
-"""The floor-capsule contact for Warp, with MuJoCo C's friction directions; `colliders` says why. Needs Warp."""
+"""The floor-capsule contact for Warp, with MuJoCo C's friction directions; `colliders` says why.
+Needs Warp.
+"""
 
 import warp as wp  # type: ignore[import-not-found]
 from mujoco.mjx.third_party.mujoco_warp._src.collision_primitive_core import mat23f, plane_sphere

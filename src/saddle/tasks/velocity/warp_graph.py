@@ -1,12 +1,13 @@
 # pyright: reportInvalidTypeForm=false
 """An env step of many worlds by MuJoCo Warp, as one call from JAX. Needs Warp.
 
-MJX's own way to Warp is a call per substep with some 170 arrays in and out, which Python looks through and XLA copies.
-A world is its positions and velocities, so here nothing else crosses: the engine's data stays with Warp, and all
-substeps are one graph of kernels, recorded once.
+MJX's own way to Warp is a call per substep with some 170 arrays in and out, which Python looks
+through and XLA copies. A world is its positions and velocities, so here nothing else crosses: the
+engine's data stays with Warp, and all substeps are one graph of kernels, recorded once.
 
-Many of those kernels start a thread for every contact or constraint row that there could be, and worlds hardly ever
-have as many. So a step runs with room for the usual number; where that was too little, it runs again with room for all.
+Many of those kernels start a thread for every contact or constraint row that there could be, and
+worlds hardly ever have as many. So a step runs with room for the usual number; where that was too
+little, it runs again with room for all.
 """
 
 import contextlib
@@ -26,7 +27,9 @@ from saddle.tasks.velocity.body import Body
 from saddle.tasks.velocity.steppers import TORSO, Batch, Moved, model_for, most_contacts
 
 USUAL_ROWS = 32  # of a world: in a million steps of random actions, no body has had more
-USUAL_CONTACTS = 8  # of a world, on average over a batch, with pairs that are only near; under random actions 2
+USUAL_CONTACTS = (
+    8  # of a world, on average over a batch, with pairs that are only near; under random actions 2
+)
 
 Numbers = wp.array2d(dtype=float)
 Places = wp.array2d(dtype=wp.vec3)
@@ -48,9 +51,13 @@ def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mo
         worlds, dtype = batch[0].shape[0], batch[0].dtype
         batch = jax.tree.map(lambda x: x.astype(jnp.float32), batch)  # Warp has no other
         run = lambda room, batch: _call(body, iterations, worlds, room)(*batch)
-        *usual, exceeded = run(Room(worlds * min(USUAL_CONTACTS, contacts) + contacts, min(USUAL_ROWS, rows)), batch)
+        *usual, exceeded = run(
+            Room(worlds * min(USUAL_CONTACTS, contacts) + contacts, min(USUAL_ROWS, rows)), batch
+        )
         again = lambda batch, _: run(Room(worlds * contacts, rows), batch)[:3]
-        qpos, qvel, places = jax.lax.cond(exceeded[0] > 0, again, lambda _, usual: usual, batch, usual)
+        qpos, qvel, places = jax.lax.cond(
+            exceeded[0] > 0, again, lambda _, usual: usual, batch, usual
+        )
         seen = places[:, TORSO] if body.free else qpos
         return jax.tree.map(lambda x: x.astype(dtype), Moved(qpos, qvel, seen[:, : body.travels]))
 
@@ -58,8 +65,11 @@ def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mo
 
 
 @cache
-def _call(body: Body, iterations: int | None, worlds: int, room: Room) -> Callable[..., list[Array]]:
-    """qpos [N, nq], qvel [N, nv], control [N, nu] -> qpos, qvel, where bodies were seen last, and a flag.
+def _call(
+    body: Body, iterations: int | None, worlds: int, room: Room
+) -> Callable[..., list[Array]]:
+    """qpos [N, nq], qvel [N, nv], control [N, nu] -> qpos, qvel, where bodies were seen last, and a
+    flag.
 
     The places are [N, bodies, 3]. The flag [1] is 1 if there was not room enough; then all is void.
     """
@@ -100,12 +110,15 @@ def _allocate(body: Body, iterations: int | None, worlds: int, room: Room) -> tu
     model = mujoco_warp.put_model(native)
     model.opt.warn_overflow = 0  # `_watched` notices
     model.nlight = 0  # nobody looks
-    return model, mujoco_warp.make_data(native, nworld=worlds, naconmax=room.contacts, njmax=room.rows)
+    return model, mujoco_warp.make_data(
+        native, nworld=worlds, naconmax=room.contacts, njmax=room.rows
+    )
 
 
 @contextlib.contextmanager
 def _watched(exceeded: Any) -> Iterator[None]:
-    """Meanwhile every evaluation of the forces sets `exceeded` if there was more than there is room for.
+    """Meanwhile every evaluation of the forces sets `exceeded` if there was more than there is room
+    for.
 
     Warp's own flag is set once a substep, from the last of its four evaluations.
     """
@@ -124,6 +137,8 @@ def _watched(exceeded: Any) -> Iterator[None]:
 
 
 @wp.kernel
-def _watch(rows: Counts, contacts: Counts, pairs: Counts, most_rows: int, most: int, exceeded: Counts) -> None:
+def _watch(
+    rows: Counts, contacts: Counts, pairs: Counts, most_rows: int, most: int, exceeded: Counts
+) -> None:
     if rows[wp.tid()] > most_rows or contacts[0] > most or pairs[0] > most:
         exceeded[0] = 1

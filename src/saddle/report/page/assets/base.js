@@ -31,8 +31,11 @@ function interval(estimate, text = plain) {
 // A value and its interval, in a sentence.
 const ranged = (estimate, text = plain) => [text(estimate.value), interval(estimate, text)].filter(Boolean).join(" ");
 
+/** @type {[number, string][]} */
+const UNITS = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
+
 function steps(value) {
-  for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) if (value >= size) return plain(value / size) + unit;
+  for (const [size, unit] of UNITS) if (value >= size) return plain(value / size) + unit;
   return plain(value);
 }
 

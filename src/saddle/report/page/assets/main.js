@@ -1,7 +1,11 @@
 // State, and what follows from a change of it: task, limit, chosen series, series under the pointer.
 
+/** @type {PageData} */
 const data = JSON.parse($("#data").textContent);
-const state = { data, task: null, finding: null, chosen: [], hover: null, near: false, sort: { column: 0, down: false } };
+/** @type {any} */
+const noTask = null; // until the first is shown
+/** @type {PageState} */
+const state = { data, task: noTask, finding: null, chosen: [], hover: null, near: false, sort: { column: 0, down: false } };
 
 function showTask(index) {
   state.task = data.tasks[index];
@@ -77,12 +81,12 @@ function address() {
   const { task, finding } = state;
   const parts = new URLSearchParams({ task: task.task });
   if (several) parts.set("algorithm", task.algorithm);
-  if (finding) parts.set("limit", finding.limit);
+  if (finding) parts.set("limit", String(finding.limit));
   return `#${parts}`;
 }
 
 // Browsers allow few changes of the address in a second, and a slider makes many: only the last one is written.
-let addressTimer = null;
+let addressTimer = 0;
 function keepAddress() {
   clearTimeout(addressTimer);
   addressTimer = setTimeout(() => {

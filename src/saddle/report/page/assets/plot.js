@@ -5,18 +5,20 @@ const LEFT = 52, RIGHT = 12, TOP = 22, BOTTOM = 38;
 function linearTicks([low, high], wanted) {
   const rough = (high - low) / wanted;
   const tens = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((factor) => factor * tens >= rough) * tens;
+  const step = ([1, 2, 5].find((factor) => factor * tens >= rough) ?? 10) * tens;
   const first = Math.ceil(low / step - 1e-9);
   return range(Math.floor(high / step + 1e-9) - first + 1).map((i) => Number(((first + i) * step).toPrecision(12)));
 }
 
 function logTicks([low, high], wanted) {
   const decades = range(Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1).map((i) => Math.floor(Math.log10(low)) + i);
+  let inside = [];
   for (const factors of [[1, 2, 5], [1, 3], [1]]) {
     const ticks = decades.flatMap((power) => factors.map((factor) => factor * 10 ** power));
-    const inside = ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001).map((tick) => Number(tick.toPrecision(6)));
-    if (inside.length <= wanted || factors.length === 1) return inside;
+    inside = ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001).map((tick) => Number(tick.toPrecision(6)));
+    if (inside.length <= wanted) break;
   }
+  return inside;
 }
 
 function scale(domain, [from, to], log = false) {
@@ -87,6 +89,7 @@ function bandPath(chart, xs, los, his) {
 }
 
 // Place of a pointer event in a chart's own pixels.
+/** @returns {[x: number, y: number]} in the chart */
 function pointerIn(chart, event) {
   const box = chart.svg.getBoundingClientRect();
   return [((event.clientX - box.left) / box.width) * chart.width, ((event.clientY - box.top) / box.height) * chart.height];

@@ -1,9 +1,10 @@
 """Box against box: the contact points that the reference's engine (MuJoCo 2.3) finds.
 
-The least overlap over the 15 separating axes decides. A face axis: the nearest face of the other box is clipped
-against that face. An edge-edge axis: the face of the second box next to the edge is projected along the axis onto a
-face of the first and clipped there. Both are one clipping of a parallelogram (the "patch") against a rectangle; they
-differ in the direction of projection and in which corners count.
+The least overlap over the 15 separating axes decides. A face axis: the nearest face of the other
+box is clipped against that face. An edge-edge axis: the face of the second box next to the edge is
+projected along the axis onto a face of the first and clipped there. Both are one clipping of a
+parallelogram (the "patch") against a rectangle; they differ in the direction of projection and in
+which corners count.
 """
 
 from typing import NamedTuple
@@ -27,7 +28,9 @@ class Box(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Candidate contact points [C, ...]; `found` marks the real ones. The normal runs from the first body on."""
+    """Candidate contact points [C, ...]; `found` marks the real ones. The normal runs from the
+    first body on.
+    """
 
     found: Array
     distance: Array  # m, negative inside
@@ -44,7 +47,9 @@ class _Solid(NamedTuple):
 
 
 class _Patch(NamedTuple):
-    """A parallelogram over a rectangle, in the rectangle's frame (z out of the face, origin at its centre)."""
+    """A parallelogram over a rectangle, in the rectangle's frame (z out of the face, origin at its
+    centre).
+    """
 
     true: tuple[Vec, ...]  # corner and two edge vectors
     flat: tuple[Vec, ...]  # the same, projected onto z = 0
@@ -64,7 +69,9 @@ class _Frame(NamedTuple):
 
 
 def box_box(first: Box, second: Box) -> Points:
-    """Contacts between two boxes, [24, ...] candidates. The normal points from the first to the second."""
+    """Contacts between two boxes, [24, ...] candidates. The normal points from the first to the
+    second.
+    """
     a, b = once(_spread(first, second))
     by_face = _face_axes(a, b)
     return unless(by_face[2], lambda: _not_apart_by_faces(a, b, by_face))
@@ -76,9 +83,14 @@ def _not_apart_by_faces(a: _Solid, b: _Solid, by_face: tuple[Array, Array, Array
 
 
 def _touching(
-    a: _Solid, b: _Solid, by_face: tuple[Array, Array, Array], by_edge: tuple[Array, Array, Array, Vec]
+    a: _Solid,
+    b: _Solid,
+    by_face: tuple[Array, Array, Array],
+    by_edge: tuple[Array, Array, Array, Vec],
 ) -> Points:
-    """Contacts of boxes, given the least overlaps over their axes; none where an axis separates them."""
+    """Contacts of boxes, given the least overlaps over their axes; none where an axis separates
+    them.
+    """
     (overlap, code, apart), (edge_overlap, edge_code, edges_apart, normal) = by_face, by_edge
     is_edge = edge_overlap < overlap - _slack(overlap)
     normal, is_edge, code, edge_code = once((normal, is_edge, code, edge_code))
@@ -94,13 +106,17 @@ def _touching(
 
 
 def _slack(overlap: Array) -> Array | float:
-    """By how much an edge axis must beat the face axes, m: the reference's 1e-12 of the overlap, or float32's noise."""
+    """By how much an edge axis must beat the face axes, m: the reference's 1e-12 of the overlap, or
+    float32's noise.
+    """
     return 1e-12 * overlap if overlap.dtype == jnp.float64 else 1e-7
 
 
 def _spread(a: Box, b: Box) -> tuple[_Solid, _Solid]:
     """Both boxes with every array of one shape."""
-    shape = jnp.broadcast_shapes(*(jnp.shape(v) for box in (a, b) for v in (*box.center, *box.half)))
+    shape = jnp.broadcast_shapes(
+        *(jnp.shape(v) for box in (a, b) for v in (*box.center, *box.half))
+    )
     dtype = b.center.x.dtype
     full = lambda v: Vec(*(jnp.broadcast_to(part, shape) for part in v))
     solid = lambda box: _Solid(
@@ -112,7 +128,9 @@ def _spread(a: Box, b: Box) -> tuple[_Solid, _Solid]:
 
 
 def _face_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array]:
-    """Least overlap over the six face axes, its code (2 * axis + box), and whether any of them separates."""
+    """Least overlap over the six face axes, its code (2 * axis + box), and whether any of them
+    separates.
+    """
     offset = b.center - a.center
     cosines = jnp.abs(a.axes[:, None].dot(b.axes[None]))  # [3 of a, 3 of b, ...]
     over_a = a.half + jnp.sum(cosines * b.half[None], axis=1) - jnp.abs(a.axes.dot(offset))
@@ -122,7 +140,9 @@ def _face_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array]:
 
 
 def _edge_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array, Vec]:
-    """Least overlap over the nine edge-edge axes, its code (3 * i + j), separation, and the axis from a to b."""
+    """Least overlap over the nine edge-edge axes, its code (3 * i + j), separation, and the axis
+    from a to b.
+    """
     offset = b.center - a.center
     axis = a.axes[:, None].cross(b.axes[None])  # [3, 3, ...]
     length = axis.norm()
@@ -131,7 +151,8 @@ def _edge_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array, Vec]:
     along = axis.dot(offset)
     axis = axis * jnp.where(along < 0, -1, 1)
     reach = add_all(
-        a.half[k] * jnp.abs(axis.dot(a.axes[k])) + b.half[k] * jnp.abs(axis.dot(b.axes[k])) for k in range(3)
+        a.half[k] * jnp.abs(axis.dot(a.axes[k])) + b.half[k] * jnp.abs(axis.dot(b.axes[k]))
+        for k in range(3)
     )
     overlaps = jnp.where(real, reach - jnp.abs(along), jnp.inf).reshape(9, *offset.x.shape)
     code = jnp.argmin(overlaps, axis=0)
@@ -140,25 +161,44 @@ def _edge_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array, Vec]:
 
 
 def _face_patch(a: _Solid, b: _Solid, code: Array) -> tuple[_Patch, _Frame, Vec]:
-    """The face that owns the axis, the nearest face of the other box above it, and the normal a -> b."""
+    """The face that owns the axis, the nearest face of the other box above it, and the normal a ->
+    b.
+    """
     of_b, axis = code % 2 == 1, code // 2
-    owner = _Solid(where(of_b, b.center, a.center), where(of_b, b.axes, a.axes), jnp.where(of_b, b.half, a.half))
-    other = _Solid(where(of_b, a.center, b.center), where(of_b, a.axes, b.axes), jnp.where(of_b, a.half, b.half))
+    owner = _Solid(
+        where(of_b, b.center, a.center),
+        where(of_b, b.axes, a.axes),
+        jnp.where(of_b, b.half, a.half),
+    )
+    other = _Solid(
+        where(of_b, a.center, b.center),
+        where(of_b, a.axes, b.axes),
+        jnp.where(of_b, a.half, b.half),
+    )
     z = pick_vec(axis, owner.axes)
     z = z * jnp.where(z.dot(other.center - owner.center) < 0, -1, 1)
     next_, last = (axis + 1) % 3, (axis + 2) % 3
     frame = _Frame(
-        owner.center + z * pick(axis, owner.half), pick_vec(next_, owner.axes), pick_vec(last, owner.axes), z
+        owner.center + z * pick(axis, owner.half),
+        pick_vec(next_, owner.axes),
+        pick_vec(last, owner.axes),
+        z,
     )
     axes = _into(frame, other.axes)
-    toward = jnp.where(axes.z < 0, other.half, -other.half)  # [3, ...]: the corner deepest below the face
+    toward = jnp.where(
+        axes.z < 0, other.half, -other.half
+    )  # [3, ...]: the corner deepest below the face
     arms = axes * toward
-    corner = _into(frame, other.center - frame.origin) + Vec(*(jnp.sum(part, axis=0) for part in arms))
+    corner = _into(frame, other.center - frame.origin) + Vec(
+        *(jnp.sum(part, axis=0) for part in arms)
+    )
     first, second, has_first, has_second = _flat_edges(jnp.abs(axes.z) < 0.5, arms * -2.0)
     true = (corner, first, second)
     flat = tuple(Vec(v.x, v.y, jnp.zeros_like(v.z)) for v in true)
     rise = jnp.full_like(corner.x, FACE_RISE)
-    patch = _Patch(true, flat, (has_first, has_second), pick(next_, owner.half), pick(last, owner.half), rise)
+    patch = _Patch(
+        true, flat, (has_first, has_second), pick(next_, owner.half), pick(last, owner.half), rise
+    )
     return patch, frame, where(of_b, -z, z)
 
 
@@ -168,35 +208,50 @@ def _into(frame: _Frame, v: Vec) -> Vec:
 
 
 def _flat_edges(flat: Array, edges: Vec) -> tuple[Vec, Vec, Array, Array]:
-    """Of three edge vectors [3, ...], those that lie flat enough to span the nearest face: two, one, or none."""
+    """Of three edge vectors [3, ...], those that lie flat enough to span the nearest face: two,
+    one, or none.
+    """
     rank = jnp.cumsum(flat, axis=0)
-    keep = lambda k: Vec(*(jnp.sum(jnp.where(flat & (rank == k), part, 0), axis=0) for part in edges))
+    keep = lambda k: Vec(
+        *(jnp.sum(jnp.where(flat & (rank == k), part, 0), axis=0) for part in edges)
+    )
     return keep(1), keep(2), rank[2] > 0, rank[2] > 1
 
 
 def _edge_patch(a: _Solid, b: _Solid, code: Array, normal: Vec) -> tuple[_Patch, _Frame]:
-    """A face of a next to its edge, and the face of b next to its edge, projected along the normal."""
+    """A face of a next to its edge, and the face of b next to its edge, projected along the
+    normal.
+    """
     i, j = code // 3, code % 3
     face_a = _most_across(i, pick_vec(j, b.axes), a.axes)
     face_b = _most_across(j, pick_vec(i, a.axes), b.axes)
     z = pick_vec(face_a, a.axes)
     side = jnp.where(z.dot(normal) > 0, 1, -1)
-    # The order in which the rectangle's corners are visited matters (_rectangle_corners), hence these directions.
+    # The order in which the rectangle's corners are visited matters (_rectangle_corners), hence
+    # these directions.
     x_axis, y_axis = jnp.where(face_a == 0, 2, 0), jnp.where(face_a == 1, 2, 1)
     x = pick_vec(x_axis, a.axes) * jnp.where(face_a == 0, -side, jnp.where(face_a == 2, side, 1))
     y = pick_vec(y_axis, a.axes) * jnp.where(face_a == 1, -side, 1)
     z = z * side
     frame = _Frame(a.center + z * pick(face_a, a.half), x, y, z)
-    arms = b.axes * (b.half * jnp.where(b.axes.dot(normal) < 0, 1, -1))  # towards the edge that touches
+    arms = b.axes * (
+        b.half * jnp.where(b.axes.dot(normal) < 0, 1, -1)
+    )  # towards the edge that touches
     along = pick_vec(j, b.axes) * pick(j, b.half)
     sideways = pick_vec(3 - j - face_b, arms)
     corner = b.center + sideways + pick_vec(face_b, arms) + along
-    true = (_into(frame, corner - frame.origin), _into(frame, along) * -2.0, _into(frame, sideways) * -2.0)
+    true = (
+        _into(frame, corner - frame.origin),
+        _into(frame, along) * -2.0,
+        _into(frame, sideways) * -2.0,
+    )
     n = _into(frame, normal)
     rise = 1 / jnp.where(jnp.abs(n.z) < TINY, 1, n.z)
     flat = tuple(v - n * (v.z * rise) for v in true)
     always = jnp.ones(code.shape, bool)
-    return _Patch(true, flat, (always, always), pick(x_axis, a.half), pick(y_axis, a.half), rise), frame
+    return _Patch(
+        true, flat, (always, always), pick(x_axis, a.half), pick(y_axis, a.half), rise
+    ), frame
 
 
 def _most_across(edge: Array, direction: Vec, axes: Vec) -> Array:
@@ -214,7 +269,9 @@ def _select(mask: Array, p: _Patch, q: _Patch) -> _Patch:
 
 
 def _clip(patch: _Patch, by_edge: Array) -> tuple[Array, Array, Vec]:
-    """All contact candidates of a patch: found [24, ...], distance, point in the rectangle's frame."""
+    """All contact candidates of a patch: found [24, ...], distance, point in the rectangle's
+    frame.
+    """
     crossings = _crossings(patch)
     lines = jnp.any(crossings[0] & (crossings[1] <= 0), axis=0)
     inner = _rectangle_corners(patch, by_edge, lines)
@@ -245,7 +302,9 @@ def _crossings(patch: _Patch) -> tuple[Array, Array, Vec]:
             side = jnp.broadcast_to(side, hit.z.shape)
             found.append(crosses & (at >= 0) & (at <= 1) & (jnp.abs(beside) <= other_limit))
             distance.append(hit.z * patch.rise)
-            points.append(_middle(Vec(side, beside, hit.z) if axis == "x" else Vec(beside, side, hit.z), hit))
+            points.append(
+                _middle(Vec(side, beside, hit.z) if axis == "x" else Vec(beside, side, hit.z), hit)
+            )
     point = Vec(*(jnp.concatenate(parts) for parts in zip(*points, strict=True)))
     return jnp.concatenate(found), jnp.concatenate(distance), point
 
@@ -275,16 +334,24 @@ def _rectangle_corners(patch: _Patch, by_edge: Array, lines: Array) -> tuple[Arr
         found.append(jnp.where(by_edge, reached & ~((hit.z > 0) & (square > 0)), inside))
         distance.append(jnp.where(by_edge, signed, hit.z * patch.rise))
         points.append(_middle(corner, hit))
-        # The reference's engine reuses this variable: after a corner that counts, the next ones see its square.
+        # The reference's engine reuses this variable: after a corner that counts, the next ones see
+        # its square.
         area = jnp.where(by_edge & reached, square, area)
     return jnp.stack(found), jnp.stack(distance), stack(points)
 
 
-def _patch_corners(patch: _Patch, by_edge: Array, lines: Array, some: Array) -> tuple[Array, Array, Vec]:
-    """The patch's corners that lie over the rectangle, [4, ...]; its deepest one always counts against a face."""
+def _patch_corners(
+    patch: _Patch, by_edge: Array, lines: Array, some: Array
+) -> tuple[Array, Array, Vec]:
+    """The patch's corners that lie over the rectangle, [4, ...]; its deepest one always counts
+    against a face.
+    """
     (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
     one, two = patch.edges
-    true, flat = stack([t0, t0 + t1, t0 + t2, t0 + t1 + t2]), stack([f0, f0 + f1, f0 + f2, f0 + f1 + f2])
+    true, flat = (
+        stack([t0, t0 + t1, t0 + t2, t0 + t1 + t2]),
+        stack([f0, f0 + f1, f0 + f2, f0 + f1 + f2]),
+    )
     over = (jnp.abs(flat.x) < patch.half_x) & (jnp.abs(flat.y) < patch.half_y)
     face = jnp.stack([jnp.ones_like(one), one & over[1], two & over[2], two & over[3]])
     x_out, y_out = jnp.abs(flat.x) > patch.half_x, jnp.abs(flat.y) > patch.half_y

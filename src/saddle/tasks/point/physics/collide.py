@@ -1,4 +1,6 @@
-"""Where simple shapes touch: candidate contacts of a sphere or the floor with a box, and what to do with candidates."""
+"""Where simple shapes touch: candidate contacts of a sphere or the floor with a box, and what to do
+with candidates.
+"""
 
 import jax.numpy as jnp
 from jax import Array
@@ -9,7 +11,9 @@ from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick_vec, sta
 
 
 def sphere_box(center: Vec, radius: float, box: Box) -> Points:
-    """One contact [1, ...] between a sphere and a box; the normal points from the sphere to the box."""
+    """One contact [1, ...] between a sphere and a box; the normal points from the sphere to the
+    box.
+    """
     local = box.axes.to_body(center - box.center)
     nearest = Vec(*(jnp.clip(p, -h, h) for p, h in zip(local, box.half, strict=True)))
     gap = nearest - local
@@ -22,7 +26,9 @@ def sphere_box(center: Vec, radius: float, box: Box) -> Points:
     normal = where(outside, gap * (1 / jnp.where(outside, length, 1)), inward)
     depth = jnp.where(outside, length, -jnp.min(depths, axis=0)) - radius
     point = local + normal * (radius + 0.5 * depth)
-    distance = jnp.maximum(depth, -radius)  # the reference's engine reports no more once the centre is inside
+    distance = jnp.maximum(
+        depth, -radius
+    )  # the reference's engine reports no more once the centre is inside
     return Points(
         (distance <= 0)[None],
         distance[None],
@@ -45,9 +51,13 @@ def stack_half(box: Box) -> Array:
 
 
 def box_floor(box: Box) -> Points:
-    """The four corners [4, ...] of the box's lowest face against the floor; the normal points up."""
+    """The four corners [4, ...] of the box's lowest face against the floor; the normal points
+    up.
+    """
     shape = box.center.x.shape
-    axes = stack([Vec(*(jnp.broadcast_to(v, shape) for v in axis)) for axis in box.axes])  # [3, ...]
+    axes = stack(
+        [Vec(*(jnp.broadcast_to(v, shape) for v in axis)) for axis in box.axes]
+    )  # [3, ...]
     down = jnp.argmax(jnp.abs(axes.z), axis=0)
     arms = axes * stack_half(box)
     below = pick_vec(down, arms)
@@ -75,7 +85,8 @@ def fold(points: Points) -> Points:
 def keep(points: Points, slots: int) -> Points:
     """The first `slots` real contacts of many candidates: [C, ...] -> [slots, ...].
 
-    The solver pays for every slot in every iteration, and far more candidates are tested than can ever touch.
+    The solver pays for every slot in every iteration, and far more candidates are tested than can
+    ever touch.
     """
     fields = [points.distance, *points.point, *spread(points).normal]
     packed = once(jnp.stack(fields))  # [7, C, ...]
@@ -84,19 +95,27 @@ def keep(points: Points, slots: int) -> Points:
     out = jnp.zeros((slots, *packed[:, 0].shape), packed.dtype)
     found = jnp.zeros((slots, *rank.shape), bool)
 
-    def put(carry: tuple[Array, Array, Array], candidate: tuple[Array, Array]) -> tuple[Array, Array, Array]:
+    def put(
+        carry: tuple[Array, Array, Array], candidate: tuple[Array, Array]
+    ) -> tuple[Array, Array, Array]:
         (rank, out, taken), (is_found, fields) = carry, candidate
         rank = rank + is_found
         hit = is_found & (rank == slot)  # [slots, ...]
         return rank, jnp.where(hit[:, None], fields, out), taken | hit
 
-    _, out, found = fold_slots(put, (rank, out, found), (points.found, jnp.moveaxis(packed, 1, 0)), lambda row: row[0])
-    return Points(found, out[:, 0], Vec(out[:, 1], out[:, 2], out[:, 3]), Vec(out[:, 4], out[:, 5], out[:, 6]))
+    _, out, found = fold_slots(
+        put, (rank, out, found), (points.found, jnp.moveaxis(packed, 1, 0)), lambda row: row[0]
+    )
+    return Points(
+        found, out[:, 0], Vec(out[:, 1], out[:, 2], out[:, 3]), Vec(out[:, 4], out[:, 5], out[:, 6])
+    )
 
 
 def spread(points: Points) -> Points:
     """The same with a normal for every candidate."""
-    return points._replace(normal=Vec(*(jnp.broadcast_to(part, points.found.shape) for part in points.normal)))
+    return points._replace(
+        normal=Vec(*(jnp.broadcast_to(part, points.found.shape) for part in points.normal))
+    )
 
 
 def join(groups: list[Points]) -> Points:
@@ -111,7 +130,9 @@ def join(groups: list[Points]) -> Points:
 
 
 def part(axes: Axes, center: Vec, offsets: tuple[tuple[float, float], ...], halves: tuple) -> Box:
-    """The boxes that make up a body, along a new leading axis: offsets in the body's xy plane, half-extents each."""
+    """The boxes that make up a body, along a new leading axis: offsets in the body's xy plane,
+    half-extents each.
+    """
     rank = center.x.ndim
     column = lambda values: jnp.asarray(values, center.x.dtype).reshape(-1, *(1,) * rank)
     x, y = column([o[0] for o in offsets]), column([o[1] for o in offsets])

@@ -1,11 +1,13 @@
 """Soft contacts: how hard they push back, and how stiff they are.
 
-A contact resists overlap along its normal, sliding along two tangents, and turning about all three axes: a pyramid of
-ten rows, normal +- friction * each of the five others. The engine asks row J for the acceleration -b (J v) - k d r;
-with the shifted unknown z = a + b v that reads  J z + k d r >= 0, so no velocity appears in this file.
+A contact resists overlap along its normal, sliding along two tangents, and turning about all three
+axes: a pyramid of ten rows, normal +- friction * each of the five others. The engine asks row J for
+the acceleration -b (J v) - k d r; with the shifted unknown z = a + b v that reads  J z + k d r >=
+0, so no velocity appears in this file.
 
-A row that falls short by e < 0 costs e^2 / (2 R). "Strain" below is the six numbers of a contact from which its rows
-are made: normal first (with k d r added), then the five others times their friction.
+A row that falls short by e < 0 costs e^2 / (2 R). "Strain" below is the six numbers of a contact
+from which its rows are made: normal first (with k d r added), then the five others times their
+friction.
 """
 
 from typing import NamedTuple
@@ -24,7 +26,9 @@ TWIST, ROLL = 0.005, 0.0001  # m, friction about the normal and the tangents; sl
 SPHERE_TWIST = SPHERE_ROLL = 0.01  # the same where the robot's sphere touches
 
 Strain = tuple[Array, Array, Array, Array, Array, Array]
-Sym6 = list[list[Array]]  # lower triangle of a symmetric matrix over (linear, angular): [i][j], j <= i
+Sym6 = list[
+    list[Array]
+]  # lower triangle of a symmetric matrix over (linear, angular): [i][j], j <= i
 
 
 class Contacts(NamedTuple):
@@ -41,18 +45,28 @@ class Contacts(NamedTuple):
 
 
 def impedance(size: Array) -> Array:
-    """d: the share of the asked acceleration that is enforced, 0.9 at no violation, 0.95 from 1 mm on."""
+    """d: the share of the asked acceleration that is enforced, 0.9 at no violation, 0.95 from 1 mm
+    on.
+    """
     x = jnp.minimum(jnp.abs(size) / 0.001, 1)
     return 0.9 + 0.05 * jnp.where(x <= 0.5, 2 * x * x, 1 - 2 * (1 - x) * (1 - x))
 
 
 def contacts(
-    points: Points, reference: Vec, inverse_weight: Array | float, twist: Array | float, roll: Array | float
+    points: Points,
+    reference: Vec,
+    inverse_weight: Array | float,
+    twist: Array | float,
+    roll: Array | float,
 ) -> Contacts:
-    """Contacts about `reference` [...]. inverse_weight: sum of the two bodies' translational ones, 1/kg."""
+    """Contacts about `reference` [...]. inverse_weight: sum of the two bodies' translational ones,
+    1/kg.
+    """
 
     def of_slots(rows: tuple, reference: Vec) -> Contacts:
-        return map_slots(lambda row: _contacts(row, reference), rows, lambda row: overlap(row[0]), own=True)
+        return map_slots(
+            lambda row: _contacts(row, reference), rows, lambda row: overlap(row[0]), own=True
+        )
 
     rows = (points, inverse_weight, twist, roll)
     if points.found.ndim == 2:
@@ -79,15 +93,23 @@ def pushes(c: Contacts) -> Array:
     return c.weight > 0
 
 
-def _hold(points: Points, inverse_weight: Array | float, reference: Vec) -> tuple[Vec, Array, Array]:
+def _hold(
+    points: Points, inverse_weight: Array | float, reference: Vec
+) -> tuple[Vec, Array, Array]:
     """Lever, weight and offset."""
     d = impedance(points.distance)
     weight = d / (4 * inverse_weight * (1 - d))
-    return points.point - reference, jnp.where(overlap(points), weight, 0), SPRING * d * points.distance
+    return (
+        points.point - reference,
+        jnp.where(overlap(points), weight, 0),
+        SPRING * d * points.distance,
+    )
 
 
 def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
-    """Contacts with the floor about `reference`. Their frame is the same for all, known where a kernel is written."""
+    """Contacts with the floor about `reference`. Their frame is the same for all, known where a
+    kernel is written.
+    """
 
     def of_body(body: tuple[Array, Array, Vec, Vec]) -> tuple[Vec, Array, Array]:
         *rows, reference = body
@@ -97,13 +119,17 @@ def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
 
     of = lambda *numbers: [jnp.asarray(number, points.distance.dtype) for number in numbers]
     up, tangent, bitangent = Vec(*of(0, 0, 1)), Vec(*of(0, 1, 0)), Vec(*of(-1, 0, 0))
-    lever, weight, offset = per_body(of_body, (points.found, points.distance, points.point, reference))
+    lever, weight, offset = per_body(
+        of_body, (points.found, points.distance, points.point, reference)
+    )
     twist, roll = of(TWIST, ROLL)
     return Contacts(lever, up, tangent, bitangent, twist, roll, weight, offset)
 
 
 def frame(normal: Vec) -> tuple[Vec, Vec]:
-    """The engine's tangents: the world's y axis made perpendicular to the normal (z where that is too close)."""
+    """The engine's tangents: the world's y axis made perpendicular to the normal (z where that is
+    too close).
+    """
     steep = jnp.abs(normal.y) >= 0.5
     zero = jnp.zeros_like(normal.x)
     up = where(steep, Vec(zero, zero, zero + 1), Vec(zero, zero + 1, zero))
@@ -113,7 +139,9 @@ def frame(normal: Vec) -> tuple[Vec, Vec]:
 
 
 def strain(c: Contacts, z: Motion, offset: bool = True) -> Strain:
-    """The six numbers per contact, [C, ...], under the relative motion z; without offset for a direction."""
+    """The six numbers per contact, [C, ...], under the relative motion z; without offset for a
+    direction.
+    """
     u, w = z.linear + z.angular.cross(c.lever), z.angular
     return (
         c.normal.dot(u) + (c.offset if offset else 0),
@@ -126,7 +154,9 @@ def strain(c: Contacts, z: Motion, offset: bool = True) -> Strain:
 
 
 def gradient(c: Contacts, s: Strain) -> Motion:
-    """Derivative of each contact's cost by the motion of its reference point, [C, ...]: minus force and torque."""
+    """Derivative of each contact's cost by the motion of its reference point, [C, ...]: minus force
+    and torque.
+    """
     plus = [jnp.minimum(s[0] + k, 0) for k in s[1:]]
     minus = [jnp.minimum(s[0] - k, 0) for k in s[1:]]
     normal = c.weight * add_all(p + m for p, m in zip(plus, minus, strict=True))
@@ -137,7 +167,9 @@ def gradient(c: Contacts, s: Strain) -> Motion:
 
 
 def stiffness(c: Contacts, s: Strain) -> list[Array]:
-    """Second derivative of each contact's cost by the motion of its reference point: 21 entries [C, ...]."""
+    """Second derivative of each contact's cost by the motion of its reference point: 21 entries [C,
+    ...].
+    """
     plus = [c.weight * (s[0] + k < 0) for k in s[1:]]
     minus = [c.weight * (s[0] - k < 0) for k in s[1:]]
     nn = add_all(p + m for p, m in zip(plus, minus, strict=True))
@@ -147,7 +179,9 @@ def stiffness(c: Contacts, s: Strain) -> list[Array]:
     # cost = 1/2 u.K u + (n.u)(q.w) + 1/2 w.P w  with u, w the relative motion at the contact
     by_n = n * nn + t * nk[0] + b * nk[1]  # K n
     by_t, by_b = n * nk[0] + t * kk[0], n * nk[1] + b * kk[1]  # K t, K b
-    k_columns = [by_n * n_j + by_t * t_j + by_b * b_j for n_j, t_j, b_j in zip(n, t, b, strict=True)]
+    k_columns = [
+        by_n * n_j + by_t * t_j + by_b * b_j for n_j, t_j, b_j in zip(n, t, b, strict=True)
+    ]
     kx, ky, kz = k_columns
     # K applied to e_j x lever, for the three axes j
     k_arms = [kz * lever.y - ky * lever.z, kx * lever.z - kz * lever.x, ky * lever.x - kx * lever.y]
@@ -155,7 +189,9 @@ def stiffness(c: Contacts, s: Strain) -> list[Array]:
     turn, lean, tip = n * (c.twist**2 * kk[2]), t * (c.roll**2 * kk[3]), b * (c.roll**2 * kk[4])
     moment = lever.cross(n)
     out = [part for i, column in enumerate(k_columns) for part in [*column][: i + 1]]
-    q_, n_, t_, b_, turn_, lean_, tip_, moment_ = ([*v] for v in (q, n, t, b, turn, lean, tip, moment))
+    q_, n_, t_, b_, turn_, lean_, tip_, moment_ = (
+        [*v] for v in (q, n, t, b, turn, lean, tip, moment)
+    )
     for i in range(3):
         out += [a + n_j * q_[i] for a, n_j in zip(k_arms[i], n_, strict=True)]
         swing = [*lever.cross(k_arms[i])]
@@ -169,7 +205,8 @@ def stiffness(c: Contacts, s: Strain) -> list[Array]:
 
 
 def slope(weight: Array, s: Strain, ds: Strain, step: Array) -> tuple[Array, Array, Array]:
-    """First and second derivative of the cost of contacts of that weight along s + step * ds, [C, ...].
+    """First and second derivative of the cost of contacts of that weight along s + step * ds, [C,
+    ...].
 
     And how many of their rows push back at one end of the step and not at the other.
     """

@@ -1,6 +1,7 @@
-"""How programs of many small expressions are laid out: stored results, and sums and maps over contact slots.
+"""How programs of many small expressions are laid out: stored results, and sums and maps over
+contact slots.
 
-On the CPU slots are an axis of the arrays. In a kernel (saddle.tasks.kernel) they are a loop, which
+On the CPU slots are an axis of the arrays. In a kernel (saddle.accelerate) they are a loop, which
 keeps the code short and skips slots that are not in use.
 """
 
@@ -13,8 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from saddle.tasks.kernel.rolled import is_rolled
-from saddle.tasks.kernel.team import shared
+from saddle.accelerate.compiler.rolled import is_rolled
+from saddle.accelerate.compiler.team import shared
 
 X = TypeVar("X")
 
@@ -22,8 +23,9 @@ X = TypeVar("X")
 def once(x: X) -> X:
     """x, computed here and stored.
 
-    XLA's CPU compiler fuses cheap producers into every consumer, and for long chains of small expressions the copies
-    multiply: six-fold code, and compile time with it. Its optimisation barrier does not stop that; a conditional does.
+    XLA's CPU compiler fuses cheap producers into every consumer, and for long chains of small
+    expressions the copies multiply: six-fold code, and compile time with it. Its optimisation
+    barrier does not stop that; a conditional does.
     """
     if is_rolled():
         return x
@@ -36,7 +38,11 @@ def stored(x: X) -> X:
 
 
 def _through_conditional(x: X) -> X:
-    real = [leaf for leaf in jax.tree.leaves(x) if jnp.issubdtype(leaf.dtype, jnp.floating) and leaf.size]
+    real = [
+        leaf
+        for leaf in jax.tree.leaves(x)
+        if jnp.issubdtype(leaf.dtype, jnp.floating) and leaf.size
+    ]
     if not real:
         return x
     always = real[0].ravel()[0] != jnp.inf  # not known at compile time
@@ -50,7 +56,9 @@ def only_if(pred: Array, f: Callable[[], X]) -> X:
 
 
 def unless(pred: Array, f: Callable[[], X]) -> X:
-    """f(), whose result nobody needs where pred [...] holds: there a kernel skips it, and has zeros instead."""
+    """f(), whose result nobody needs where pred [...] holds: there a kernel skips it, and has zeros
+    instead.
+    """
     return only_if(~jnp.all(pred), f) if is_rolled() else f()
 
 
@@ -60,7 +68,9 @@ def add_all(parts: Iterable[Array]) -> Array:
 
 
 def total(x: Array, axis: int = 0) -> Array:
-    """Sum over a short leading axis, as additions: XLA's CPU reduction over an outer axis is not vectorised."""
+    """Sum over a short leading axis, as additions: XLA's CPU reduction over an outer axis is not
+    vectorised.
+    """
     parts = [lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis])]
     return add_all(parts) if parts else jnp.zeros((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
 
@@ -68,7 +78,8 @@ def total(x: Array, axis: int = 0) -> Array:
 def sum_slots(f: Callable[[Any], Array], slots: Any, used: Callable[[Any], Array]) -> Array:
     """Sum over slots of f, which is 0 for those not `used`.
 
-    Leaves of slots are [C, ...] or scalars. f maps them to [k, C, ...], or without C to [k, ...]; used to bools.
+    Leaves of slots are [C, ...] or scalars. f maps them to [k, C, ...], or without C to [k, ...];
+    used to bools.
     """
     if not is_rolled():
         return total(once(f(slots)), axis=1)
@@ -81,10 +92,18 @@ def sum_slots(f: Callable[[Any], Array], slots: Any, used: Callable[[Any], Array
     return shared(lambda: lax.scan(add, jnp.zeros(shape.shape, shape.dtype), rows)[0])
 
 
-def map_slots(f: Callable[[Any], X], slots: Any, used: Callable[[Any], Array], axis: int = 0, own: bool = False) -> X:
-    """f of every slot, along `axis` of its results; where a slot is not used, anything finite. Shapes: sum_slots.
+def map_slots(
+    f: Callable[[Any], X],
+    slots: Any,
+    used: Callable[[Any], Array],
+    axis: int = 0,
+    own: bool = False,
+) -> X:
+    """f of every slot, along `axis` of its results; where a slot is not used, anything finite.
+    Shapes: sum_slots.
 
-    With `own`, a kernel's threads share the slots: only sum_slots and map_slots with `own` may read the result.
+    With `own`, a kernel's threads share the slots: only sum_slots and map_slots with `own` may read
+    the result.
     """
     if not is_rolled():
         return f(slots)
@@ -97,25 +116,33 @@ def map_slots(f: Callable[[Any], X], slots: Any, used: Callable[[Any], Array], a
 
 
 def fold_slots(f: Callable[[X, Any], X], start: X, slots: Any, used: Callable[[Any], Array]) -> X:
-    """f(f(start, first slot), second slot) and so on, where f of a slot that is not used changes nothing."""
+    """f(f(start, first slot), second slot) and so on, where f of a slot that is not used changes
+    nothing.
+    """
     if not is_rolled():
         for k in range(_rows(slots)[2]):
             start = f(start, jax.tree.map(lambda v, k=k: v[k], slots))
         return start
-    step = lambda so_far, row: (lax.cond(jnp.any(used(row)), lambda: f(so_far, row), lambda: so_far), None)
+    step = lambda so_far, row: (
+        lax.cond(jnp.any(used(row)), lambda: f(so_far, row), lambda: so_far),
+        None,
+    )
     return lax.scan(step, start, slots)[0]
 
 
 def per_body(f: Callable[[Any], X], bodies: Any) -> X:
     """f of every body, or of every pair of them, by itself.
 
-    Leaves of `bodies` are [..., B, N] (or 1 for B or N, or scalars); those of f's result have B in the same place.
+    Leaves of `bodies` are [..., B, N] (or 1 for B or N, or scalars); those of f's result have B in
+    the same place.
     """
     if not is_rolled():
         return f(bodies)
     count = max(v.shape[-2] for v in jax.tree.leaves(bodies) if jnp.ndim(v) > 1)
     wide = lambda v: jnp.broadcast_to(v, (*v.shape[:-2], count, v.shape[-1]))
-    rows = jax.tree.map(lambda v: jnp.moveaxis(wide(v), -2, 0) if jnp.ndim(v) else jnp.full(count, v), bodies)
+    rows = jax.tree.map(
+        lambda v: jnp.moveaxis(wide(v), -2, 0) if jnp.ndim(v) else jnp.full(count, v), bodies
+    )
     if count == 1:
         return jax.tree.map(lambda v: jnp.expand_dims(v, -2), f(jax.tree.map(lambda v: v[0], rows)))
     return jax.tree.map(lambda v: jnp.moveaxis(v, 0, -2), lax.map(f, rows))

@@ -20,7 +20,9 @@ def indices(bodies: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def relative(z: Motion, arm: Vec) -> Motion:
-    """Motion of each pair's second body less that of its first, at the second's centre. [B, N] -> [pairs, N]."""
+    """Motion of each pair's second body less that of its first, at the second's centre. [B, N] ->
+    [pairs, N].
+    """
     first, second = indices(arm.x.shape[0])
     carrier = z.linear[first] + z.angular[first].cross(arm[second] - arm[first])
     return Motion(z.linear[second] - carrier, z.angular[second] - z.angular[first])
@@ -51,7 +53,9 @@ def dense_solve(
     """Minus the inverse of the whole Newton matrix times (g_robot, g_body), worlds first inside."""
     count, worlds = arm.x.shape
     h = _bodies_block(h_body, between, arm)
-    carry = _shift(arm)[..., np.array([0, 1, 5])]  # [N, B, 6, 3]: the robot's motions as seen at each body's centre
+    carry = _shift(arm)[
+        ..., np.array([0, 1, 5])
+    ]  # [N, B, 6, 3]: the robot's motions as seen at each body's centre
     link = jnp.einsum("nbij,nbjk->nbik", _full(coupling), carry)
     corner = jnp.stack([jnp.stack(row) for row in h_robot]).transpose(2, 0, 1)
     corner = corner + jnp.einsum("nbji,nbjk->nik", carry, link)
@@ -67,7 +71,9 @@ def dense_solve(
 
 def _full(m: Sym6) -> Array:
     """Lower triangle of arrays [B, N] -> [N, B, 6, 6]."""
-    return jnp.stack([jnp.stack([entry(m, i, j) for j in range(6)]) for i in range(6)]).transpose(3, 2, 0, 1)
+    return jnp.stack([jnp.stack([entry(m, i, j) for j in range(6)]) for i in range(6)]).transpose(
+        3, 2, 0, 1
+    )
 
 
 def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
@@ -75,7 +81,9 @@ def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
     count = arm.x.shape[0]
     first, second = indices(count)
     own, link = _full(h_body), _full(between)
-    shift = _shift(arm[second] - arm[first])  # motion of the first body -> seen at the second's centre
+    shift = _shift(
+        arm[second] - arm[first]
+    )  # motion of the first body -> seen at the second's centre
     cross = jnp.einsum("npij,npjk->npik", link, shift)
     back = jnp.einsum("npji,npjk->npik", shift, cross)
     block = {(b, b): own[:, b] for b in range(count)}
@@ -105,8 +113,8 @@ def _shift(arm: Vec) -> Array:
 def eliminate(matrix: Array, right: Array) -> Array:
     """Solve symmetric positive definite systems, matrix [N, n, n], right [N, n], by elimination.
 
-    The unknown to be eliminated is always the first; then everything moves up by one, and zeros follow. So both loops
-    have fixed indices and short bodies.
+    The unknown to be eliminated is always the first; then everything moves up by one, and zeros
+    follow. So both loops have fixed indices and short bodies.
     """
     n = matrix.shape[1]
     row, column = np.tril_indices(n)
@@ -115,13 +123,18 @@ def eliminate(matrix: Array, right: Array) -> Array:
     i, j = np.tril_indices(n - 1)
     last = jnp.broadcast_to(jnp.eye(1, n, n - 1, dtype=matrix.dtype), right.shape)
 
-    def forward(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    def forward(
+        carry: tuple[Array, Array], _: None
+    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         m, r = carry
         below = m[:, place[1:, 0]]
         scaled = below / m[:, :1]
         value = r[:, :1] / m[:, :1]
         m = jnp.concatenate([m[:, place[i + 1, j + 1]] - scaled[:, i] * below[:, j], last], axis=1)
-        return (m, jnp.concatenate([r[:, 1:] - below * value, jnp.zeros_like(value)], axis=1)), (scaled, value)
+        return (m, jnp.concatenate([r[:, 1:] - below * value, jnp.zeros_like(value)], axis=1)), (
+            scaled,
+            value,
+        )
 
     def backward(x: Array, step: tuple[Array, Array]) -> tuple[Array, None]:
         scaled, value = step

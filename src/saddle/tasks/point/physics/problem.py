@@ -2,7 +2,8 @@
 
     minimise over z   1/2 (z - z0) M (z - z0)  +  sum over contact rows  min(0, row)^2 / (2 R)
 
-The unknowns are the robot's three accelerations and six for each body (shifted by b v: see contact.py).
+The unknowns are the robot's three accelerations and six for each body (shifted by b v: see
+contact.py).
 """
 
 from typing import Any, NamedTuple
@@ -61,14 +62,18 @@ class Unknown(NamedTuple):
 def strains(p: Problem, z: Unknown, offset: bool = True) -> Groups:
     """Strain of every group of contacts under z; without offset for a direction."""
     c = p.contacts
-    of_slots = lambda c, z: map_slots(lambda row: contact.strain(row, z, offset), c, contact.pushes, own=True)
+    of_slots = lambda c, z: map_slots(
+        lambda row: contact.strain(row, z, offset), c, contact.pushes, own=True
+    )
     of_bodies = lambda c, z: per_body(lambda body: of_slots(*body), (c, z))
     return Groups(
         static=of_slots(c.static, _in_space(z.robot)) if c.static else None,
         robot=of_bodies(c.robot, _from_robot(p, z)) if c.robot else None,
         fixed=of_bodies(c.fixed, z.body) if c.fixed else None,
         floor=of_bodies(c.floor, z.body) if c.floor else None,
-        pairs=only_if(p.paired, lambda: of_bodies(c.pairs, pairs.relative(z.body, p.arm))) if c.pairs else None,
+        pairs=only_if(p.paired, lambda: of_bodies(c.pairs, pairs.relative(z.body, p.arm)))
+        if c.pairs
+        else None,
     )
 
 
@@ -76,7 +81,9 @@ def _from_robot(p: Problem, z: Unknown) -> Motion:
     """Motion of the bodies against the robot, at their centres [B, N]."""
     robot, arm, (linear, angular) = z.robot, p.arm, z.body
     x, y = robot.x - robot.yaw * arm.y, robot.y + robot.yaw * arm.x
-    return Motion(Vec(linear.x - x, linear.y - y, linear.z), Vec(angular.x, angular.y, angular.z - robot.yaw))
+    return Motion(
+        Vec(linear.x - x, linear.y - y, linear.z), Vec(angular.x, angular.y, angular.z - robot.yaw)
+    )
 
 
 def _in_space(z: Planar) -> Motion:

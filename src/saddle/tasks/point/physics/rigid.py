@@ -83,7 +83,9 @@ def integrate(bodies: Bodies, axes: Axes, a: Motion) -> Bodies:
     """One semi-implicit Euler substep."""
     velocity = bodies.velocity + a.linear * H
     spin = bodies.spin + axes.to_body(a.angular) * H
-    return Bodies(bodies.position + velocity * H, _turn(bodies.quaternion, spin * H), velocity, spin)
+    return Bodies(
+        bodies.position + velocity * H, _turn(bodies.quaternion, spin * H), velocity, spin
+    )
 
 
 def _turn(q: tuple[Array, Array, Array, Array], rotation: Vec) -> tuple[Array, Array, Array, Array]:

@@ -22,8 +22,17 @@ HEIGHT = 0.1  # m, of the robot's origin above the floor
 SMALL_BOX = Kind(8e-6, (8e-6 * 0.04 / 6, 8e-6 * 0.04 / 6), 125000.0)  # vase, gremlin
 SMALL_HALF = (0.1, 0.1, 0.1)
 PUSH_BOX = Kind(1.28e-4, (5.333333333333334e-06, 7.253333333333334e-06), 7812.5)
-PUSH_PARTS = ((0.0, 0.0), (0.2, 0.2), (-0.2, 0.2), (0.2, -0.2), (-0.2, -0.2))  # m, cube and posts in the body
-PUSH_ROUND_SLOTS, PUSH_FLAT_SLOTS = 3, 8  # contacts kept of the push box with the robot's sphere and arrow
+PUSH_PARTS = (
+    (0.0, 0.0),
+    (0.2, 0.2),
+    (-0.2, 0.2),
+    (0.2, -0.2),
+    (-0.2, -0.2),
+)  # m, cube and posts in the body
+PUSH_ROUND_SLOTS, PUSH_FLAT_SLOTS = (
+    3,
+    8,
+)  # contacts kept of the push box with the robot's sphere and arrow
 PILLAR_SLOTS = 2  # parts of the push box that can be at the pillar at once
 PAIR_SLOTS = 6  # contacts kept between two boxes; at most 4 seen in the reference
 WELD_SPRING = 1 / (0.95 * 0.02 * 1.5) ** 2  # 1/s^2
@@ -51,7 +60,9 @@ def small_box(center: Vec, axes: Axes) -> Box:
 
 
 def robot_points(q: Planar, box: Box, round_slots: int, flat_slots: int) -> list[Points]:
-    """The robot's sphere and arrow against bodies made of boxes; slots: how many contacts of each are kept."""
+    """The robot's sphere and arrow against bodies made of boxes; slots: how many contacts of each
+    are kept.
+    """
     sphere, arrow = robot_shapes(q)
     round_ = collide.keep(collide.fold(collide.sphere_box(sphere, body.RADIUS, box)), round_slots)
     touch = lambda part: collide.keep(box_box(arrow, Box(part[0], box.axes, part[1])), PAIR_SLOTS)
@@ -65,7 +76,10 @@ def robot_contacts(robot: list[Points], bodies: Bodies, kind: Kind) -> tuple[Con
     points = collide.join(robot)
     counts = [len(part.found) for part in robot]
     column = lambda *numbers: _column(np.repeat(numbers, counts).tolist(), points.distance)
-    twist, roll = column(contact.SPHERE_TWIST, contact.TWIST), column(contact.SPHERE_ROLL, contact.ROLL)
+    twist, roll = (
+        column(contact.SPHERE_TWIST, contact.TWIST),
+        column(contact.SPHERE_ROLL, contact.ROLL),
+    )
     weight = kind.inverse_weight + body.INVERSE_WEIGHT
     found = contact.contacts(points, bodies.position, weight, twist, roll)
     return found, jnp.any(contact.overlap(points), axis=0)
@@ -73,7 +87,9 @@ def robot_contacts(robot: list[Points], bodies: Bodies, kind: Kind) -> tuple[Con
 
 def fixed_contacts(points: Points, bodies: Bodies, kind: Kind) -> Contacts:
     """Bodies against fixed things."""
-    return contact.contacts(points, bodies.position, kind.inverse_weight, contact.TWIST, contact.ROLL)
+    return contact.contacts(
+        points, bodies.position, kind.inverse_weight, contact.TWIST, contact.ROLL
+    )
 
 
 def floor_contacts(floor: Points, bodies: Bodies, kind: Kind) -> Contacts:
@@ -82,7 +98,9 @@ def floor_contacts(floor: Points, bodies: Bodies, kind: Kind) -> Contacts:
 
 
 def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points], Points]:
-    """Gremlins [B, N] against the robot, and against each other [C, pairs, N], from one box-box search."""
+    """Gremlins [B, N] against the robot, and against each other [C, pairs, N], from one box-box
+    search.
+    """
     count = bodies.position.x.shape[0]
     first, second = pairs.indices(count)
     sphere, arrow = robot_shapes(q)
@@ -90,17 +108,28 @@ def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points],
     round_ = per_body(at_sphere, (bodies.position, axes))
     wide = lambda v: Vec(*(jnp.broadcast_to(part, bodies.position.x.shape) for part in v))
     both = lambda v, w: concatenate([v, w])
-    half = [_column([h] * count + [g] * len(first), q.x[None]) for h, g in zip(arrow.half, SMALL_HALF, strict=True)]
+    half = [
+        _column([h] * count + [g] * len(first), q.x[None])
+        for h, g in zip(arrow.half, SMALL_HALF, strict=True)
+    ]
     a = Box(
         both(wide(arrow.center), bodies.position[first]),
         Axes(*(both(wide(v), w[first]) for v, w in zip(arrow.axes, axes, strict=True))),
         (half[0], half[1], half[2]),
     )
-    b = Box(both(bodies.position, bodies.position[second]), Axes(*(both(v, v[second]) for v in axes)), SMALL_HALF)
-    touch = lambda pair: collide.keep(box_box(pair[0], Box(pair[1], pair[2], SMALL_HALF)), PAIR_SLOTS)
+    b = Box(
+        both(bodies.position, bodies.position[second]),
+        Axes(*(both(v, v[second]) for v in axes)),
+        SMALL_HALF,
+    )
+    touch = lambda pair: collide.keep(
+        box_box(pair[0], Box(pair[1], pair[2], SMALL_HALF)), PAIR_SLOTS
+    )
     close = lambda pair: collide.may_touch(pair[0], Box(pair[1], pair[2], SMALL_HALF))
     flat = map_slots(touch, (a, b.center, b.axes), close, axis=1)
-    part = lambda cut: Points(flat.found[:, cut], flat.distance[:, cut], flat.point[:, cut], flat.normal[:, cut])
+    part = lambda cut: Points(
+        flat.found[:, cut], flat.distance[:, cut], flat.point[:, cut], flat.normal[:, cut]
+    )
     return [round_, part(slice(None, count))], part(slice(count, None))
 
 
@@ -135,7 +164,9 @@ def spring_weld(bodies: Bodies, target: Vec, yaw: Array) -> Weld:
 
 
 def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes) -> Points:
-    """Fixed spheres [N, n, 2] (x, y, at the robot's height) against small boxes [B, N]: contacts [n, B, N]."""
+    """Fixed spheres [N, n, 2] (x, y, at the robot's height) against small boxes [B, N]: contacts
+    [n, B, N].
+    """
     x, y = spheres[..., 0].T[:, None], spheres[..., 1].T[:, None]
     center = Vec(x, y, jnp.full_like(x, HEIGHT))
 
@@ -143,13 +174,16 @@ def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes
         center, position, axes = body
         box = Box(position, axes, SMALL_HALF)
         close = lambda sphere: collide.may_touch(Box(sphere, axes, (radius, radius, radius)), box)
-        return map_slots(lambda sphere: collide.sphere_box(sphere, radius, box), center, close, axis=1)
+        return map_slots(
+            lambda sphere: collide.sphere_box(sphere, radius, box), center, close, axis=1
+        )
 
     return collide.fold(per_body(of_body, (center, bodies.position, axes)))
 
 
 def with_pillar(q: Planar, parts: Box, pillar: Pillar) -> tuple[Contacts, Array, Points]:
-    """The pillar against the robot [2, N], whether they touch [N], and its contact points with a body's parts.
+    """The pillar against the robot [2, N], whether they touch [N], and its contact points with a
+    body's parts.
 
     Those are [PILLAR_SLOTS, B, N].
     """
@@ -161,8 +195,11 @@ def with_pillar(q: Planar, parts: Box, pillar: Pillar) -> tuple[Contacts, Array,
     return found, jnp.any(contact.overlap(robot), axis=0), others
 
 
-def robot_with_static(q: Planar, x: Array, y: Array, radius: float, share: float) -> tuple[Contacts, Array]:
-    """Sphere and arrow against upright round obstacles [n, N]: contacts [2 n, N], and which obstacles touch [n, N].
+def robot_with_static(
+    q: Planar, x: Array, y: Array, radius: float, share: float
+) -> tuple[Contacts, Array]:
+    """Sphere and arrow against upright round obstacles [n, N]: contacts [2 n, N], and which
+    obstacles touch [n, N].
 
     share: how far into the overlap the contact point lies, from the obstacle's surface.
     """
@@ -172,7 +209,9 @@ def robot_with_static(q: Planar, x: Array, y: Array, radius: float, share: float
     roll = _column([contact.SPHERE_ROLL] * n + [contact.ROLL] * n, x)
     origin = Vec(q.x, q.y, jnp.full_like(q.x, HEIGHT))
     points = collide.join([sphere, arrow])
-    return contact.contacts(points, origin, body.INVERSE_WEIGHT, twist, roll), sphere.found | arrow.found
+    return contact.contacts(
+        points, origin, body.INVERSE_WEIGHT, twist, roll
+    ), sphere.found | arrow.found
 
 
 def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: bool) -> Points:
@@ -190,7 +229,12 @@ def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: boo
     normal = Vec((px - x) / gap, (py - y) / gap, zero)
     distance = gap - radius - thickness
     reach = radius + share * distance
-    return Points(distance <= 0, distance, Vec(x + normal.x * reach, y + normal.y * reach, zero + HEIGHT), normal)
+    return Points(
+        distance <= 0,
+        distance,
+        Vec(x + normal.x * reach, y + normal.y * reach, zero + HEIGHT),
+        normal,
+    )
 
 
 def _column(values: Sequence[Any], like: Array) -> Array:

@@ -1,8 +1,9 @@
-"""The robot and the free bodies it may touch: one convex problem a substep (problem.py), solved by Newton's method.
+"""The robot and the free bodies it may touch: one convex problem a substep (problem.py), solved by
+Newton's method.
 
-Bodies mostly meet the robot and the world, not each other; the Newton matrix is then a star: each body's 6x6 block is
-eliminated on its own, and a 3x3 system for the robot remains. Where bodies do meet each other (`pairs`), the whole
-matrix is solved.
+Bodies mostly meet the robot and the world, not each other; the Newton matrix is then a star: each
+body's 6x6 block is eliminated on its own, and a 3x3 system for the robot remains. Where bodies do
+meet each other (`pairs`), the whole matrix is solved.
 """
 
 import jax
@@ -15,18 +16,27 @@ from saddle.tasks.point.physics.contact import Contacts, Strain, Sym6, add, entr
 from saddle.tasks.point.physics.line_search import search
 from saddle.tasks.point.physics.linear import cholesky, cholesky_solve, solve3
 from saddle.tasks.point.physics.once import add_all, once, only_if, per_body, sum_slots, total
-from saddle.tasks.point.physics.problem import Groups, Problem, Unknown, gradient, inner, robot_mass, strains
+from saddle.tasks.point.physics.problem import (
+    Groups,
+    Problem,
+    Unknown,
+    gradient,
+    inner,
+    robot_mass,
+    strains,
+)
 from saddle.tasks.point.physics.rigid import Motion
 from saddle.tasks.point.physics.vec import Vec
 
 ITERATIONS = 30  # at most; a handful is usual
-SURE = 1e-3  # kg m^2/s^4: of an exact step whose decrement was less, float32 leaves no more than the tolerance
+# Kg m^2/s^4: of an exact step whose decrement was less, float32 leaves no more than the tolerance
+SURE = 1e-3
 
 
 def solve(p: Problem, start: Unknown) -> Unknown:
     """The minimiser."""
-    # In kg m^2/s^4: an acceleration error of 1e-3 m/s^2 on the lightest body, 2e-6 m/s after the substep.
-    # Below `stall`, a decrement that no longer shrinks is rounding.
+    # In kg m^2/s^4: an acceleration error of 1e-3 m/s^2 on the lightest body, 2e-6 m/s after the
+    # substep. Below `stall`, a decrement that no longer shrinks is rounding.
     tolerance, stall = (1e-22, 1e-20) if p.yaw.dtype == jnp.float64 else (1e-11, 1e-8)
 
     def unfinished(carry: tuple[Array, Unknown, Array, Array]) -> Array:
@@ -38,7 +48,9 @@ def solve(p: Problem, start: Unknown) -> Unknown:
         slope, direction = _newton(p, z, strain)
         decrement = -inner(slope, direction)
         stalled = (decrement > 0.25 * before) & (decrement < stall)
-        far = decrement > tolerance  # if not, this iteration only confirms, and its small step needs no search
+        far = (
+            decrement > tolerance
+        )  # if not, this iteration only confirms, and its small step needs no search
         whole = lambda: (jax.tree.map(jnp.add, z, direction), far)
         z, exact = jax.lax.cond(jnp.any(far), lambda: search(p, z, direction, strain), whole)
         return count + 1, z, decrement, far & ~stalled & ~(exact & (decrement < SURE))
@@ -57,7 +69,9 @@ def _newton(p: Problem, z: Unknown, s: Groups) -> tuple[Unknown, Unknown]:
         g_robot = _plus(g_robot, Planar(push[0], push[1], push[5]))
         h_robot = _planar_add(h_robot, _planar_block(triangle(hold)))
     if not c.robot:
-        return Unknown(g_robot, g_body), Unknown(Planar(*solve3(h_robot, [-g for g in g_robot])), z.body)
+        return Unknown(g_robot, g_body), Unknown(
+            Planar(*solve3(h_robot, [-g for g in g_robot])), z.body
+        )
     back, coupling = _terms(c.robot, s.robot)
     turn = p.arm.x * back[1] - p.arm.y * back[0] + back[5]
     g_robot = _plus(g_robot, Planar(*(-total(v) for v in (back[0], back[1], turn))))
@@ -71,7 +85,9 @@ def _newton(p: Problem, z: Unknown, s: Groups) -> tuple[Unknown, Unknown]:
     push, hold = only_if(p.paired, lambda: _terms(c.pairs, s.pairs))
     slope = Unknown(g_robot, g_body + pairs.scatter(Motion(Vec(*push[:3]), Vec(*push[3:])), p.arm))
     star = lambda: _star_solve(p.arm, h_robot, h_body, triangle(coupling), slope)
-    dense = lambda: Unknown(*pairs.dense_solve(p.arm, h_robot, h_body, triangle(coupling), triangle(hold), *slope))
+    dense = lambda: Unknown(
+        *pairs.dense_solve(p.arm, h_robot, h_body, triangle(coupling), triangle(hold), *slope)
+    )
     return slope, jax.lax.cond(p.paired, dense, star)
 
 
@@ -87,12 +103,18 @@ def _terms(c: Contacts, s: Strain) -> tuple[Array, Array]:
     return summed[:6], summed[6:]
 
 
-def _star_solve(arm: Vec, h_robot: list[list[Array]], h_body: Sym6, coupling: Sym6, g: Unknown) -> Unknown:
+def _star_solve(
+    arm: Vec, h_robot: list[list[Array]], h_body: Sym6, coupling: Sym6, g: Unknown
+) -> Unknown:
     """Minus the inverse of the star matrix times g."""
     carried = robot_columns(arm, coupling)
     rest = [*g.body.linear, *g.body.angular]
-    right = once([jnp.stack([*row, r]) for row, r in zip(carried, rest, strict=True)])  # [4, B, N] each
-    solved = once(per_body(lambda row: cholesky_solve(once(cholesky(row[0])), row[1]), (h_body, right)))
+    right = once(
+        [jnp.stack([*row, r]) for row, r in zip(carried, rest, strict=True)]
+    )  # [4, B, N] each
+    solved = once(
+        per_body(lambda row: cholesky_solve(once(cholesky(row[0])), row[1]), (h_body, right))
+    )
     dot = lambda i, k: total(add_all(row[i] * x[k] for row, x in zip(right, solved, strict=True)))
     both = [[c[k] for c in (carried[0], carried[1])] for k in range(3)]
     both = [[x, y, arm.x * y - arm.y * x + carried[5][k]] for k, (x, y) in enumerate(both)]
@@ -103,9 +125,14 @@ def _star_solve(arm: Vec, h_robot: list[list[Array]], h_body: Sym6, coupling: Sy
 
 
 def robot_columns(arm: Vec, coupling: Sym6) -> list[list[Array]]:
-    """The coupling times the robot's three motions as seen at the body's centre: [6][3] arrays [B, N]."""
+    """The coupling times the robot's three motions as seen at the body's centre: [6][3] arrays [B,
+    N].
+    """
     rows = [[entry(coupling, i, 0), entry(coupling, i, 1)] for i in range(6)]
-    return [[*row, arm.x * row[1] - arm.y * row[0] + entry(coupling, i, 5)] for i, row in enumerate(rows)]
+    return [
+        [*row, arm.x * row[1] - arm.y * row[0] + entry(coupling, i, 5)]
+        for i, row in enumerate(rows)
+    ]
 
 
 def _planar_block(m: Sym6) -> list[list[Array]]:

@@ -49,7 +49,9 @@ class World(NamedTuple):
     touched: Array  # [B, N] bool: bodies that the robot touched in the last solve
 
 
-def contact_step(agent: Agent, bodies: Bodies, scene: Scene, time: Array, throttle: Array, turn: Array) -> World:
+def contact_step(
+    agent: Agent, bodies: Bodies, scene: Scene, time: Array, throttle: Array, turn: Array
+) -> World:
     """One env step; the accelerations and touches returned are those at the end of it."""
     still, none = Planar(*[jnp.zeros_like(agent.q.x)] * 3), jnp.zeros_like(bodies.position.x)
     rest = Motion(Vec(none, none, none), Vec(none, none, none))
@@ -57,10 +59,13 @@ def contact_step(agent: Agent, bodies: Bodies, scene: Scene, time: Array, thrott
     world = World(agent, bodies, still, rest, drift, jnp.zeros(none.shape, bool))
 
     def substep(i: Array, world: World) -> World:
-        # The last round only solves: the engine evaluates the end of the step with the targets of the last substep.
+        # The last round only solves: the engine evaluates the end of the step with the targets of
+        # the last substep.
         moment = time + jnp.minimum(i, body.SUBSTEPS - 1) * body.H
         world = _accelerate(world, scene, moment, throttle, turn)
-        return jax.tree.map(lambda new, old: jnp.where(i < body.SUBSTEPS, new, old), _integrate(world), world)
+        return jax.tree.map(
+            lambda new, old: jnp.where(i < body.SUBSTEPS, new, old), _integrate(world), world
+        )
 
     return jax.lax.fori_loop(0, body.SUBSTEPS + 1, substep, world)
 
@@ -72,7 +77,9 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
     touching = stored(scene.detect(agent.q, bodies, axes, time))
     free = body.solve(agent.q.yaw, body.smooth_force(agent, throttle, turn), 0.0)
     drift = _drift(bodies, axes)
-    shift = lambda a, sign: Planar(*(p + sign * RESISTANCE * v for p, v in zip(a, agent.v, strict=True)))
+    shift = lambda a, sign: Planar(
+        *(p + sign * RESISTANCE * v for p, v in zip(a, agent.v, strict=True))
+    )
     robot0 = shift(free, 1)
     z0 = rigid.smooth_acceleration(bodies, axes, scene.kind) + drift
     mass = rigid.mass_matrix(scene.kind, axes)
@@ -90,7 +97,9 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
         contacts=touching.contacts,
         paired=jnp.zeros((), bool) if touching.paired is None else touching.paired,
     )
-    start = jax.tree.map(lambda last, free: jnp.where(touching.held, last, free), world.z.robot, robot0)
+    start = jax.tree.map(
+        lambda last, free: jnp.where(touching.held, last, free), world.z.robot, robot0
+    )
     z = solver.solve(problem, Unknown(start, world.z.body))
     touched = world.touched if touching.touched is None else touching.touched
     return World(agent, bodies, shift(z.robot, -1), z.body - drift, z, touched)

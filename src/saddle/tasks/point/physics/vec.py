@@ -1,4 +1,6 @@
-"""Three-vectors and rotations as tuples of arrays, so that shapes broadcast component by component."""
+"""Three-vectors and rotations as tuples of arrays, so that shapes broadcast component by
+component.
+"""
 
 from collections.abc import Sequence
 
@@ -92,7 +94,9 @@ def concatenate(vectors: Sequence[Vec]) -> Vec:
 
 
 def pick(index: Array, options: Array) -> Array:
-    """options[index] element by element: index [...], options [n, ...]. Selects instead of gathering."""
+    """options[index] element by element: index [...], options [n, ...]. Selects instead of
+    gathering.
+    """
     out = options[0]
     for k in range(1, options.shape[0]):
         out = jnp.where(index == k, options[k], out)

@@ -1,0 +1,46 @@
+"""What a kernel is made of: a function, and the shapes of one world's arguments and results."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from saddle.accelerate.compiler.rolled import rolled
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A function from leaves [K, ...] to leaves [K, ...]; equal ones make the same kernel."""
+
+    function: Callable[[Any], Any]
+    arguments: tuple[jax.ShapeDtypeStruct, ...]  # [1, ...], leaves of the one argument
+    tree: Any  # of that argument
+    results: tuple[
+        tuple[int, np.dtype], ...
+    ]  # how many numbers each leaf has in a world, and of what type
+
+    @classmethod
+    def of(cls, function: Callable[[Any], Any], x: Any, default: Any) -> "Branch":
+        """From the function's argument and result; leaves [N, ...], arrays or shapes."""
+        leaves, tree = jax.tree.flatten(x)
+        shapes = tuple(jax.ShapeDtypeStruct((1, *leaf.shape[1:]), leaf.dtype) for leaf in leaves)
+        sizes = tuple(
+            (leaf.size // leaf.shape[0], np.dtype(leaf.dtype)) for leaf in jax.tree.leaves(default)
+        )
+        return cls(function, shapes, tree, sizes)
+
+    @property
+    def name(self) -> str:
+        """Of the function, fit for a label."""
+        return "".join(c if c.isalnum() else "_" for c in self.function.__name__).strip("_")
+
+    def traced(self) -> tuple[Any, list[Any], list[tuple[int, np.dtype]]]:
+        """The jaxpr for one world, its arguments' types, and `results`."""
+        x = jax.tree.unflatten(self.tree, self.arguments)
+        with rolled():
+            jaxpr = jax.make_jaxpr(lambda x: self.function(x))(
+                x
+            )  # a function of its own: traces are cached by function
+        return jaxpr, [v.aval for v in getattr(jaxpr, "jaxpr", jaxpr).invars], list(self.results)

@@ -1,0 +1,96 @@
+"""Whether this machine runs kernels: a small one of each kind is compiled, run and held against
+NumPy.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jax.experimental import pallas as pl
+
+from saddle.accelerate import cpu_kernel, gpu_kernel, triton, xla_ffi
+from saddle.accelerate.untraced import untraced
+
+Kind = Literal["llvm", "ptx", "triton"]  # what a kernel is written in
+
+WORLDS = 64
+SIDE = 16  # of a matrix: the least that a tensor core takes
+
+
+def fault(kind: Kind) -> str | None:
+    """Why kernels of this kind do not work on JAX's default device, in one line; None where they
+    do.
+    """
+    try:
+        missing, run = PROBES[kind]
+        why = missing()
+        if why is not None:
+            return why
+        ours, expected = untraced(run)
+    except Exception as error:  # whatever breaks, this kernel or JAX itself, is the answer
+        return first_line(error)
+    if not np.allclose(ours, expected, rtol=1e-5, atol=1e-5):
+        return f"a kernel is off by {np.max(np.abs(ours - expected)):.2g}"
+    return None
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, as far as one line goes."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def sample(x: tuple[Array, Array]) -> Array:
+    """[K], of two arrays [K]: two kinds of loop, a choice, and functions that contacts use."""
+    a, b = x
+    grown = lax.while_loop(lambda c: jnp.any(c < b), lambda c: 1.5 * c + 1, jnp.abs(a))
+    rows = jnp.stack([a, b, jnp.hypot(a, b)])
+    total = lax.scan(lambda c, row: (c + row * row, None), jnp.zeros_like(a), rows)[0]
+    return jnp.sqrt(total + jnp.where(a > 0, grown, 1 + jnp.sin(b)))
+
+
+def _expected(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`sample` in NumPy, world by world."""
+    grown = np.abs(a)
+    while np.any(grown < b):
+        grown = np.where(grown < b, 1.5 * grown + 1, grown)
+    return np.sqrt(2 * (a**2 + b**2) + np.where(a > 0, grown, 1 + np.sin(b)))
+
+
+def _contact_like(backend: ModuleType) -> tuple[np.ndarray, np.ndarray]:
+    """[WORLDS] what a kernel made from `sample` gives, and what is right; a third of the worlds
+    keep their default.
+    """
+    a, b = np.linspace(-2, 2, WORLDS), np.linspace(0, 9, WORLDS)
+    chosen, default = np.arange(WORLDS) % 3 > 0, np.full(WORLDS, -1.0)
+    x = jnp.asarray(a, jnp.float32), jnp.asarray(b, jnp.float32)
+    kernel = jax.jit(lambda *args: backend.patch(sample, *args))
+    ours = kernel(jnp.asarray(chosen), x, jnp.asarray(default, jnp.float32))
+    return np.asarray(ours), np.where(chosen, _expected(a, b), default)
+
+
+def _product() -> tuple[np.ndarray, np.ndarray]:
+    """[SIDE, SIDE] a matrix times itself and one more, by a tensor core where there is one, and
+    what is right.
+    """
+
+    def kernel(x: Any, out: Any) -> None:
+        out[...] = triton.dot(x[...], x[...]) + 1
+
+    x = np.arange(SIDE**2).reshape(SIDE, SIDE) % 5 - 2
+    shape = jax.ShapeDtypeStruct(x.shape, jnp.float32)
+    params = triton.CompilerParams(num_warps=1, num_stages=1)
+    interpreted = jax.default_backend() == "cpu"
+    run = pl.pallas_call(kernel, shape, compiler_params=params, interpret=interpreted)
+    return np.asarray(jax.jit(run)(jnp.asarray(x, jnp.bfloat16))), x @ x + 1
+
+
+# Of each kind: what it cannot do without, and a kernel.
+PROBES: dict[Kind, tuple[Callable[[], str | None], Callable[[], tuple[np.ndarray, np.ndarray]]]] = {
+    "llvm": (lambda: cpu_kernel.missing() or xla_ffi.mismatch(), lambda: _contact_like(cpu_kernel)),
+    "ptx": (lambda: None, lambda: _contact_like(gpu_kernel)),
+    "triton": (lambda: triton.MISSING, _product),
+}

@@ -1,0 +1,27 @@
+"""Checks of settings, each with the one line that says what is wrong."""
+
+import math
+from typing import Any
+
+from saddle.errors import SaddleError
+
+
+def at_least(settings: Any, field: str, least: float) -> None:
+    """Refuse a setting below `least`, or one that is not finite."""
+    value = getattr(settings, field)
+    if not value >= least or not math.isfinite(value):
+        raise SaddleError(f"{field} is {value}; it must be {least:g} or more")
+
+
+def positive(settings: Any, field: str) -> None:
+    """Refuse a setting that is not above 0."""
+    value = getattr(settings, field)
+    if not value > 0:
+        raise SaddleError(f"{field} is {value}; it must be positive")
+
+
+def a_share(settings: Any, field: str) -> None:
+    """Refuse a setting outside [0, 1]."""
+    value = getattr(settings, field)
+    if not 0 <= value <= 1:
+        raise SaddleError(f"{field} is {value}; it must lie in [0, 1]")

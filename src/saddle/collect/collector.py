@@ -1,0 +1,79 @@
+"""What a collector does, and which one a task needs."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from jax import Array
+
+from saddle.collect.device import DeviceCollector
+from saddle.collect.host import HostCollector
+from saddle.collect.normalise import Moments
+from saddle.collect.rollout import Agent, Rollout, Worlds
+from saddle.collect.settings import CollectSettings
+from saddle.tasks import HostTask, Task
+
+
+class EpochProgram(Protocol):
+    """An epoch of a population: collecting, then learning."""
+
+    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
+        """The state after the epoch, and its metrics. The old state is used up."""
+        ...
+
+    @property
+    def compiled(self) -> int:
+        """How many programs it has been compiled to: one, as long as states are alike."""
+        ...
+
+    def executable(self, state: Any) -> Any:
+        """The compiled program, for those who ask about its memory; None where there is no one
+        program.
+        """
+        ...
+
+
+class Collector(Protocol):
+    """Steps the worlds of a population, and knows how programs that contain such steps are
+    compiled.
+    """
+
+    def fresh(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
+        """New worlds, and the moments of what they show first. keys [M] of this epoch."""
+        ...
+
+    def stagger(self, worlds: Worlds) -> Worlds:
+        """Spread the clocks of new worlds over an episode, so that a steady share ends at every
+        step.
+        """
+        ...
+
+    def collect(
+        self, actor: Any, moments: Moments, recent: Moments, worlds: Worlds, keys: Array
+    ) -> tuple[Worlds, Moments, Rollout]:
+        """An epoch's steps. `recent` are the moments of this epoch so far; returned are those of
+        all observations.
+        """
+        ...
+
+    def compile(self, function: Callable) -> Callable:
+        """A function that collects, compiled as far as that goes."""
+        ...
+
+    def shape(self, function: Callable[[], Any]) -> Any:
+        """Something with the shapes and types of what a function that collects returns."""
+        ...
+
+    def epoch(self, rollout: Callable, learn: Callable) -> EpochProgram:
+        """An epoch: `learn(state, *rollout(state))`."""
+        ...
+
+
+def choose(
+    task: Task | HostTask, settings: CollectSettings, agent: Agent, members: int
+) -> Collector:
+    """The collector that a task needs: tasks in JAX are stepped on the device, all others on the
+    host.
+    """
+    if isinstance(task, HostTask):
+        return HostCollector(task, settings, agent, members)
+    return DeviceCollector(task, settings, agent, members)

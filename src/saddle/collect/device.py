@@ -1,0 +1,112 @@
+"""Rollouts of a JAX task: an epoch's steps of every member as one scan."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from saddle.collect import normalise
+from saddle.collect.normalise import Moments
+from saddle.collect.rollout import Agent, Rollout, Worlds
+from saddle.collect.settings import CollectSettings
+from saddle.collect.steps import account, acting_key, begin, first_keys, look
+from saddle.tasks import Task, autoreset
+
+
+class DeviceCollector:
+    """Collects inside the compiled program."""
+
+    def __init__(self, task: Task, settings: CollectSettings, agent: Agent, members: int) -> None:
+        self.task = task
+        self.settings = settings
+        self.agent = agent
+        self.members = members
+        self.count = settings.worlds_for(task.spec.episode_length)
+        """Worlds of a member."""
+
+    def fresh(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
+        """New worlds, and the moments of what they show first. keys [M] of this epoch."""
+        state = autoreset.reset(self.task, first_keys(keys, self.count))
+        obs = state.obs.reshape(self.members, self.count, -1)
+        return begin(self.settings, moments, state, obs, len(self.task.spec.constraints))
+
+    def stagger(self, worlds: Worlds) -> Worlds:
+        """Spread the clocks over an episode, so that a steady share ends at every step.
+
+        The episodes that are cut short by that do not count.
+        """
+        clocks = autoreset.clocks(self.task.spec.episode_length, self.count)
+        steps = jnp.asarray(np.tile(clocks, self.members), worlds.state.steps.dtype)
+        whole = jnp.tile(clocks == 0, (self.members, 1))
+        return worlds._replace(state=replace(worlds.state, steps=steps), whole=whole)
+
+    def collect(
+        self, actor: Any, moments: Moments, recent: Moments, worlds: Worlds, keys: Array
+    ) -> tuple[Worlds, Moments, Rollout]:
+        """An epoch's steps. Returns the moments of all observations so far."""
+        together = self.settings.layout == "study"  # which starts every epoch with fresh worlds
+
+        def split(x: Array) -> Array:
+            return x.reshape(self.members, self.count, *x.shape[1:])
+
+        def step(carry: tuple[Worlds, Moments], t: Array) -> tuple[tuple[Worlds, Moments], Rollout]:
+            worlds, recent = carry
+            step_keys = jax.vmap(acting_key, (0, None))(keys, t)
+            decision = jax.vmap(self.agent.act)(actor, worlds.seen, step_keys)
+            action = decision.action.reshape(self.members * self.count, -1)
+            now, then = autoreset.step(self.task, worlds.state, action, together)
+            signal = split(jnp.concatenate([then.reward[:, None], then.cost], -1))
+            terminated = split(then.terminated)
+            ended = split(then.terminated | then.truncated)
+            recent, seen, final = jax.vmap(partial(look, self.settings))(
+                moments, recent, split(now.obs), split(then.obs), ended
+            )
+            totals, whole, row = account(worlds, decision, final, signal, terminated, ended)
+            diverged = getattr(then, "diverged", None)
+            if diverged is not None:
+                row = row._replace(diverged=split(diverged))
+            return (Worlds(now, seen, totals, whole), recent), row
+
+        steps = jnp.arange(self.settings.steps_per_epoch // self.count)
+        (worlds, recent), rollout = jax.lax.scan(step, (worlds, recent), steps)
+        return worlds, jax.vmap(normalise.merge)(moments, recent), rollout
+
+    def compile(self, function: Callable) -> Callable:
+        """A function that collects, as one program."""
+        return jax.jit(function)
+
+    def shape(self, function: Callable[[], Any]) -> Any:
+        """Shapes and types of what a function that collects returns."""
+        return jax.eval_shape(function)
+
+    def epoch(self, rollout: Callable, learn: Callable) -> "DeviceEpoch":
+        """Collecting and learning as one program."""
+        return DeviceEpoch(rollout, learn)
+
+
+class DeviceEpoch:
+    """An epoch as one program, which takes the state over."""
+
+    def __init__(self, rollout: Callable, learn: Callable) -> None:
+        def epoch(state: Any) -> tuple[Any, dict[str, Array]]:
+            return learn(state, *rollout(state))
+
+        self._program = jax.jit(epoch, donate_argnums=0)
+
+    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
+        """The state after the epoch, and its metrics."""
+        return self._program(state)
+
+    @property
+    def compiled(self) -> int:
+        """How many programs it has been compiled to."""
+        return self._program._cache_size()  # type: ignore[attr-defined]
+
+    def executable(self, state: Any) -> Any:
+        """The compiled program, for those who ask about its memory."""
+        return self._program.lower(state).compile()

@@ -1,0 +1,51 @@
+"""Totals of episodes: running ones, those that finished, and the window of recent ones that the
+multiplier sees.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+# An episode is a vector [2 + m]: return, length, cost of each constraint.
+
+
+class Window(NamedTuple):
+    """The last finished episodes of one member, newest last."""
+
+    episodes: Array  # [window, 2 + m]
+    count: Array  # [] int32, how many entries at the end are real
+
+
+def empty(window: int, m: int) -> Window:
+    """No episode yet."""
+    return Window(jnp.zeros((window, 2 + m)), jnp.zeros((), jnp.int32))
+
+
+def push(window: Window, finished: Array, ended: Array) -> Window:
+    """Take in finished [N, 2 + m] where ended [N], in order."""
+    size = window.episodes.shape[0]
+    real = jnp.concatenate([jnp.arange(size) >= size - window.count, ended])
+    every = jnp.concatenate([window.episodes, finished])
+    from_end = jnp.cumsum(real[::-1])[::-1]  # 1 for the newest
+    place = jnp.where(real & (from_end <= size), size - from_end, size)
+    kept = jnp.zeros_like(window.episodes).at[place].set(every, mode="drop")
+    return Window(kept, jnp.minimum(window.count + jnp.sum(ended, dtype=jnp.int32), size))
+
+
+def mean(window: Window) -> Array:
+    """[2 + m]; NaN without an episode."""
+    size = window.episodes.shape[0]
+    real = (jnp.arange(size) >= size - window.count)[:, None]
+    return _mean(window.episodes, real, window.count)
+
+
+def finished_mean(finished: Array, ended: Array) -> Array:
+    """[2 + m] over finished [N, 2 + m] where ended [N]; NaN without an episode."""
+    return _mean(finished, ended[:, None], jnp.sum(ended))
+
+
+def _mean(episodes: Array, real: Array, count: Array) -> Array:
+    return jnp.where(
+        count > 0, jnp.sum(jnp.where(real, episodes, 0.0), 0) / jnp.maximum(count, 1), jnp.nan
+    )

@@ -1,0 +1,154 @@
+"""What Python programs call: train, run a study, analyse it. Nothing here prints or ends the
+process.
+
+Progress is a callback: `on_epoch` is called after every epoch with what was measured in it,
+`on_message` with what a person should know (a run that failed, a checkpoint that was damaged).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from saddle.config import Member
+from saddle.errors import SaddleError
+from saddle.learners import PPO, LearnerSettings
+from saddle.multipliers import Fixed, GradientAscent, Rule
+from saddle.study.dependent import open_sweep
+from saddle.study.local import Worker
+from saddle.study.plan import Chunking, Plan, Stage
+from saddle.study.prepare import prepare
+from saddle.study.program import POPULATION, factory
+from saddle.study.stop import Stopper
+from saddle.study.store import Study
+from saddle.study.unit import EpochDone
+
+if TYPE_CHECKING:
+    from saddle.analysis import Findings
+    from saddle.policies import Policy
+
+OnEpoch = Callable[[EpochDone], None]
+OnMessage = Callable[[str], None]
+
+
+def train(
+    task: str,
+    out: Path | str,
+    *,
+    rule: Rule = GradientAscent(),
+    limits: Sequence[float] = (25.0,),
+    seeds: int = 1,
+    steps: int = 35_000_000,
+    learner: LearnerSettings = PPO(),
+    resume: bool = False,
+    limit_seconds: float | None = None,
+    on_epoch: OnEpoch | None = None,
+    on_message: OnMessage | None = None,
+) -> Study:
+    """Train one multiplier rule on a task with seeds 0 to seeds - 1; returns the study in the
+    directory `out`.
+
+    `limits` has a cost limit for each constraint; a fixed rule does not use it. With `resume` a
+    training that is there already goes on; `limit_seconds` ends it cleanly in time, which
+    `study.finished` then tells.
+    """
+    plan = training_plan(task, rule, tuple(limits), seeds, steps, learner)
+    return run_study(
+        plan,
+        out,
+        resume=resume,
+        limit_seconds=limit_seconds,
+        on_epoch=on_epoch,
+        on_message=on_message,
+    )
+
+
+def run_study(
+    plan: Plan,
+    out: Path | str,
+    *,
+    sweep: Path | str | None = None,
+    resume: bool = False,
+    limit_seconds: float | None = None,
+    on_epoch: OnEpoch | None = None,
+    on_message: OnMessage | None = None,
+) -> Study:
+    """Run a plan in this process, in the directory `out`; returns the study.
+
+    `sweep` is the directory of another study that lambda* comes from, where the plan has no sweep
+    of its own.
+    """
+    swept = None if sweep is None else Path(sweep)
+    study = prepare(plan, Path(out), resume, swept)
+    with Stopper(limit_seconds) as stop:
+        listener = _Callbacks(on_epoch, on_message)
+        Worker(study, factory(POPULATION), plan.chunk, listener, stop, open_sweep(swept)).work()
+    return study
+
+
+def training_plan(
+    task: str,
+    rule: Rule,
+    limits: tuple[float, ...],
+    seeds: int,
+    steps: int,
+    learner: LearnerSettings,
+) -> Plan:
+    """A training as a study of one stage, saved often and with its checkpoints kept."""
+    if seeds < 1:
+        raise SaddleError(f"--seeds is {seeds}; it must be at least 1")
+    Member(0, rule, limits)  # says what is wrong with a limit
+    if isinstance(rule, Fixed):
+        stage = Stage("train", lambdas=(rule.init,))
+    else:
+        stage = Stage("train", rules=(rule,), limits=(limits,))
+    chunk = Chunking(epochs=5, seconds=30.0, share=0.05, keep=True)
+    return Plan("training", (task,), (stage,), range(seeds), steps, learner=learner, chunk=chunk)
+
+
+def analyze(
+    study: Study | Path | str,
+    *,
+    limits: Sequence[float] = (),
+    published: bool = False,
+    constraint: int = 0,
+    unfinished: bool = False,
+) -> "Findings":
+    """What a study shows: frontier, profile, lambda*, regimes, recommended limits, rules compared.
+
+    `limits` are cost limits to look at beside those of the runs; `published` smooths as the
+    published study does; `constraint` is which of several to look at, counted from 0; `unfinished`
+    counts runs that are still in progress.
+    """
+    from saddle.analysis import Options
+    from saddle.analysis.verbs import findings_of
+
+    path = study.path if isinstance(study, Study) else Path(study)
+    return findings_of(
+        path, Options.of_command((tuple(limits),), published, constraint, unfinished)
+    )
+
+
+def load_policy(path: Path | str) -> "Policy":
+    """An exported policy, or a run's in a study: a function from observations [..., obs_dim] to
+    actions.
+    """
+    from saddle import policies
+
+    return policies.load(path)
+
+
+@dataclass
+class _Callbacks:
+    """A listener made of functions."""
+
+    on_epoch: OnEpoch | None
+    on_message: OnMessage | None
+
+    def epoch(self, done: EpochDone) -> None:
+        if self.on_epoch is not None:
+            self.on_epoch(done)
+
+    def say(self, text: str) -> None:
+        if self.on_message is not None:
+            self.on_message(text)

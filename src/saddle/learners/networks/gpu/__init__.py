@@ -1,0 +1,3 @@
+"""Every hand-written kernel of the learners. `backend.py` calls them, and has a plain twin in
+`networks/plain.py`.
+"""

@@ -1,0 +1,214 @@
+"""An epoch of PPO for a whole population: from rollouts to advantages, passes and metrics.
+
+Axes: T steps, M members, W worlds of a member, N = T * W samples, m constraints, S = 1 + m signals
+(reward, costs).
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.collect.rollout import Decision, Rollout, by_member, by_time
+from saddle.learners.api import Learned
+from saddle.learners.networks import gaussian, plain
+from saddle.learners.networks.backend import choose
+from saddle.learners.networks.gaussian import Actor
+from saddle.learners.networks.plain import Net
+from saddle.learners.ppo import advantages
+from saddle.learners.ppo.minibatch import PPOState, Samples, init, outputs
+from saddle.learners.ppo.passes import Improvement, improve
+from saddle.learners.ppo.settings import PPO
+from saddle.tasks.spec import TaskSpec
+
+CHUNK = {"cpu": 1, "gpu": 250}  # members that take a pass together
+# One step in so many may end an episode, and all values of next observations are still found in one
+# go
+FEW = 16
+
+
+class Chosen(NamedTuple):
+    """What PPO wants to know of an action later."""
+
+    mean: Array  # [W, action_dim], of the policy
+    log_prob: Array  # [W]
+
+
+class PPOLearner:
+    """PPO with its settings, for one task."""
+
+    def __init__(self, settings: PPO, spec: TaskSpec) -> None:
+        self.settings = settings
+        self.spec = spec
+        self.chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
+
+    def init(self, key: Array) -> PPOState:
+        """One untrained member: an actor, a critic of the reward and one of each cost."""
+        spec = self.spec
+        return init(key, self.settings, spec.obs_dim, spec.action_dim, len(spec.constraints))
+
+    def actor(self, state: PPOState) -> Actor:
+        """The actor with its weights as products take them, so that no step has to round them."""
+        return state.actor._replace(net=plain.rounded(self.settings, state.actor.net))
+
+    def act(self, actor: Actor, obs: Array, key: Array) -> Decision:
+        """A draw from the policy. obs [W, obs_dim]."""
+        mean = gaussian.mean(self.settings, actor, obs)
+        noise = jax.random.normal(key, mean.shape)
+        action = mean + jnp.exp(actor.log_std) * noise
+        return Decision(action, Chosen(mean, gaussian.log_prob(actor, mean, action)))
+
+    def learn(
+        self,
+        state: PPOState,
+        rollout: Rollout,
+        lam: Array,
+        keys: Array,
+        progress: Array,
+        active: Array,
+    ) -> Learned:
+        """Estimate advantages, take passes over the samples until the policy has moved far enough,
+        and report.
+        """
+        ppo = self.settings
+        values = _values(ppo, state.critics, rollout.obs)
+        advantage = _advantages(ppo, state.critics, rollout, values)
+        targets = advantage + values
+        samples = _samples(ppo, rollout, advantage, targets)
+        left = 1 - progress if ppo.lr_decay else jnp.ones(())
+        done = improve(ppo, state, samples, lam, keys, ppo.actor_lr * left, active, self.chunk)
+        # Beta is infinite by rights where a batch had no cost.
+        numbers = done.state._replace(beta=jnp.zeros_like(done.state.beta))
+        sound = _finite_members(numbers) & jnp.isfinite(done.kl)
+        explained = _explained_variance(by_member(values), by_member(targets))
+        return Learned(done.state, _metrics(done, explained), sound)
+
+    def policy(self, state: PPOState) -> dict[str, Array]:
+        """w0, b0, w1, ...: weights [in, out] and biases of each layer; log_std [action_dim]."""
+        arrays: dict[str, Array] = {}
+        for layer, (weights, biases) in enumerate(state.actor.net):
+            arrays[f"w{layer}"] = weights
+            arrays[f"b{layer}"] = biases
+        arrays["log_std"] = state.actor.log_std
+        return arrays
+
+    def policy_facts(self) -> dict[str, Any]:
+        """What the layers are."""
+        return {"activation": self.settings.activation, "hidden": list(self.settings.hidden)}
+
+
+def _evaluate(ppo: PPO, critics: tuple[Net, ...], x: Array) -> Array:
+    """Values by S critics [M, ...] of x [M, n, obs_dim] -> [M, n, S].
+
+    Never in bf16: where costs are rare, its rounding of a value is not small beside an advantage.
+    """
+    if ppo.precision == "bf16":
+        ppo = replace(ppo, precision="tf32")
+
+    def one_critic(critic: Net, x: Array) -> Array:
+        view = choose(ppo).rounded(ppo, critic)
+        return outputs(ppo, view, x)[:, 0]
+
+    return jnp.stack([jax.vmap(one_critic)(critic, x) for critic in critics], -1)
+
+
+def _values(ppo: PPO, critics: tuple[Net, ...], obs: Array) -> Array:
+    """The same for obs [T, M, W, obs_dim] -> [T, M, W, S]."""
+    return by_time(_evaluate(ppo, critics, by_member(obs)), obs.shape[0])
+
+
+def _next_values(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: Array) -> Array:
+    """Of what each step led to, [T, M, W, S].
+
+    Where an episode goes on that is the next step's observation, whose value is known. The others
+    are evaluated, some at a time: usually all at once.
+    """
+    unknown = rollout.ended.at[-1].set(True)
+    steps, members, worlds = unknown.shape
+    count = steps * worlds
+    some = min(count, worlds + count // FEW)
+
+    def places_of(mask: Array) -> Array:
+        return jnp.nonzero(mask, size=count + -count % some, fill_value=0)[0]
+
+    places = jax.vmap(places_of)(by_member(unknown))  # [M, ...], then any
+
+    def evaluate_some(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        start, known = carry
+        here = jax.lax.dynamic_slice_in_dim(places, start, some, axis=1)
+        obs = rollout.next_obs[here // worlds, jnp.arange(members)[:, None], here % worlds]
+        put = jax.vmap(lambda known, here, found: known.at[here].set(found))
+        return start + some, put(known, here, _evaluate(ppo, critics, obs))
+
+    most = unknown.sum((0, 2)).max()
+    known = by_member(jnp.roll(values, -1, axis=0))
+    _, known = jax.lax.while_loop(
+        lambda carry: carry[0] < most, evaluate_some, (jnp.zeros_like(most), known)
+    )
+    return by_time(known, steps)
+
+
+def _advantages(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: Array) -> Array:
+    """[T, M, W, S], as they come; `_samples` standardises."""
+    next_values = _next_values(ppo, critics, rollout, values)
+    m = rollout.signal.shape[-1] - 1
+    gamma = jnp.array([ppo.gamma] + [ppo.cost_gamma] * m)
+    lam = jnp.array([ppo.lam] + [ppo.cost_lam] * m)
+    return advantages.gae(
+        rollout.signal, values, next_values, rollout.terminated, rollout.ended, gamma, lam
+    )
+
+
+def _samples(ppo: PPO, rollout: Rollout, advantage: Array, targets: Array) -> Samples:
+    """[M, N, ...]."""
+    treat = advantages.standardise if ppo.standardise else advantages.centre
+    reward = jax.vmap(treat)(by_member(advantage[..., 0]))
+    costs = jax.vmap(advantages.centre)(by_member(advantage[..., 1:]))
+    chosen: Chosen = rollout.extras
+    return Samples(
+        obs=by_member(rollout.obs),
+        action=by_member(rollout.action),
+        mean=by_member(chosen.mean),
+        log_prob=by_member(chosen.log_prob),
+        advantage=jnp.concatenate([reward[..., None], costs], -1),
+        target=by_member(targets),
+    )
+
+
+def _finite_members(tree: object) -> Array:
+    """Whether all of a member's numbers are finite. Leaves [M, ...] -> [M]."""
+    finite = [
+        jnp.isfinite(leaf).all(axis=tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tree)
+    ]
+    return jnp.stack(finite).all(0)
+
+
+def _explained_variance(values: Array, targets: Array) -> Array:
+    """Share of the targets' variance that the values explain. [M, N, S] -> [M, S]; 0 where targets
+    do not vary.
+    """
+    spread = targets.var(1)
+    share = 1 - (targets - values).var(1) / jnp.where(spread > 0, spread, 1.0)
+    return jnp.where(spread > 0, share, 0.0)
+
+
+def _metrics(done: Improvement, explained: Array) -> dict[str, Array]:
+    """[M], or [M, m] where there is one per constraint."""
+    log_std = done.state.actor.log_std
+    return {
+        "beta": done.state.beta,
+        "kl": done.kl,
+        "passes": done.passes,
+        "entropy": gaussian.entropy(log_std),
+        "std": jnp.exp(log_std).mean(-1),
+        "loss_pi": done.stats.loss_pi,
+        "loss_vr": done.stats.loss_v[:, 0],
+        "loss_vc": done.stats.loss_v[:, 1:],
+        "ev_r": explained[:, 0],
+        "ev_c": explained[:, 1:],
+        "grad_r": done.stats.grad_r,
+        "grad_c": done.stats.grad_c,
+        "grad_pi": done.stats.grad_pi,
+    }

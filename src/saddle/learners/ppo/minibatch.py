@@ -1,0 +1,220 @@
+"""One minibatch of PPO with a Lagrange multiplier, for one member; `jax.vmap` adds the members.
+
+The gradient of any surrogate is a weighted sum of scores, sum_i w_i * grad log pi(a_i | s_i). So
+the actor runs forward and back once, and each surrogate (reward, each cost, clipped) only weighs
+the samples' gradients anew.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from saddle.learners import adam
+from saddle.learners.networks import gaussian, plain
+from saddle.learners.networks.backend import choose
+from saddle.learners.networks.gaussian import Actor
+from saddle.learners.networks.plain import Net
+from saddle.learners.ppo import scale
+from saddle.learners.ppo.settings import BLOCK, PPO
+
+
+class PPOState(NamedTuple):
+    """What learning changes. Critics: the reward's first, then one per constraint; S = 1 + m."""
+
+    actor: Actor
+    critics: tuple[Net, ...]  # S of them
+    actor_adam: adam.Adam
+    critic_adams: tuple[adam.Adam, ...]
+    beta: Array  # [m]
+
+
+class Samples(NamedTuple):
+    """N steps and what is to be learned from them. S = 1 + m signals: reward, costs."""
+
+    # [N, obs_dim], normalised as the policy saw them; or those as the backend is best fed
+    obs: Array
+    action: Array  # [N, action_dim]
+    mean: Array  # [N, action_dim], of the policy that acted
+    log_prob: Array  # [N], likewise
+    advantage: Array  # [N, S]
+    target: Array  # [N, S], of the critics
+
+
+class Views(NamedTuple):
+    """The networks as the backend takes them."""
+
+    actor: Any
+    critics: tuple[Any, ...]
+
+
+class Stats(NamedTuple):
+    """Of one minibatch."""
+
+    loss_pi: Array  # []
+    loss_v: Array  # [S], squared error
+    grad_r: Array  # [], norm of the reward surrogate's gradient
+    grad_c: Array  # [m], norms of the cost surrogates' gradients
+    grad_pi: Array  # [], norm of the clipped loss's gradient
+
+
+def outputs(ppo: PPO, view: Any, x: Array) -> Array:
+    """What the network says of many samples, a block at a time, so that its layers need little
+    room.
+
+    view is the network as the backend takes it. x [N, in] -> [N, out].
+    """
+    count, inputs = x.shape
+    block = min(count, BLOCK)
+    blocks = jnp.pad(x, ((0, -count % block), (0, 0))).reshape(-1, block, inputs)
+
+    def of_block(x: Array) -> Array:
+        return choose(ppo).output(ppo, view, x)
+
+    found = jax.lax.map(of_block, blocks)
+    return found.reshape(blocks.size // inputs, -1)[:count]
+
+
+def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, constraints: int) -> PPOState:
+    """One untrained member: an actor, a critic of the reward and one of each cost."""
+    actor_key, *critic_keys = jax.random.split(key, 2 + constraints)
+    actor = gaussian.init_actor(actor_key, ppo, obs_dim, action_dim, ppo.log_std)
+    critics = tuple(plain.init_critic(critic_key, ppo, obs_dim) for critic_key in critic_keys)
+    return PPOState(
+        actor=actor,
+        critics=critics,
+        actor_adam=adam.init(actor),
+        critic_adams=tuple(adam.init(critic) for critic in critics),
+        beta=scale.start(constraints),
+    )
+
+
+def split(ppo: PPO, state: PPOState) -> tuple[PPOState, tuple]:
+    """The state between two minibatches: what products take of each network, after the rest of
+    it.
+    """
+    parts = [choose(ppo).split(ppo, net) for net in (state.actor.net, *state.critics)]
+    (actor, *critics), held = zip(*parts, strict=True)
+    rest = state._replace(actor=state.actor._replace(net=actor), critics=tuple(critics))
+    return rest, held
+
+
+def join(ppo: PPO, rest: PPOState, held: tuple) -> tuple[PPOState, Views]:
+    """The state that `split` took apart, and its networks' views."""
+    remainders = (rest.actor.net, *rest.critics)
+    wholes = [choose(ppo).join(ppo, *parts) for parts in zip(remainders, held, strict=True)]
+    (actor, *critics), (actor_view, *critic_views) = zip(*wholes, strict=True)
+    state = rest._replace(actor=rest.actor._replace(net=actor), critics=tuple(critics))
+    return state, Views(actor_view, tuple(critic_views))
+
+
+def minibatch(
+    ppo: PPO, state: PPOState, views: Views, samples: Samples, weight: Array, lam: Array, lr: Array
+) -> tuple[PPOState, Stats]:
+    """One step of every network. views are the state's; weight [N] sums to 1; lam [m]; lr is the
+    actor's.
+    """
+    critics = []
+    critic_adams = []
+    losses = []
+    signals = zip(state.critics, state.critic_adams, views.critics, samples.target.T, strict=True)
+    for critic, moments, view, target in signals:
+        grads, error = choose(ppo).regression(ppo, view, samples.obs, target, weight)
+        moments, critic = critic_step(ppo, critic, choose(ppo).weights(view), moments, grads)
+        critics.append(critic)
+        critic_adams.append(moments)
+        losses.append(jnp.sum(weight * error**2))
+
+    actor_grads, beta, loss, (reward_norm, cost_norms) = _actor_gradient(
+        ppo, state, views.actor, samples, weight, lam
+    )
+    actor_adam, actor = adam.step(state.actor_adam, state.actor, actor_grads, lr, ppo.max_grad_norm)
+    after = PPOState(actor, tuple(critics), actor_adam, tuple(critic_adams), beta)
+    stats = Stats(
+        loss_pi=loss,
+        loss_v=jnp.stack(losses),
+        grad_r=reward_norm,
+        grad_c=cost_norms,
+        grad_pi=adam.norm(actor_grads),
+    )
+    return after, stats
+
+
+def critic_step(
+    ppo: PPO, critic: Net, rounded: Net, moments: adam.Adam, grads: Net
+) -> tuple[adam.Adam, Net]:
+    """One step down the weighted squared error, whose gradient grads is, and the weights' own
+    squares.
+
+    The norm, which only says how much to clip, is taken with the weights as products take them:
+    less to read.
+    """
+
+    def penalised(net: Net) -> Net:
+        return jax.tree.map(lambda g, w: g + 2 * ppo.critic_l2 * w, grads, net)
+
+    size = adam.norm(penalised(rounded))
+    return adam.step(moments, critic, penalised(critic), ppo.critic_lr, ppo.max_grad_norm, size)
+
+
+def _actor_gradient(
+    ppo: PPO, state: PPOState, view: Any, samples: Samples, weight: Array, lam: Array
+) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
+    """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped
+    surrogates' gradients.
+    """
+    actor = state.actor
+    scores = _scores(ppo, actor, view, samples)
+    ratio = jnp.exp(scores.log_prob - samples.log_prob)
+    norms, deltas = _surrogate_norms(ppo, view, scores, weight * ratio, samples.advantage)
+    beta = scale.refresh(ppo, state.beta, *norms) if ppo.rsi else jnp.ones_like(state.beta)
+    advantage = scale.combine(samples.advantage[:, 0], samples.advantage[:, 1:], lam, beta)
+
+    clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
+    surrogate = jnp.sum(weight * jnp.minimum(ratio * advantage, clipped))
+    loss = -surrogate - ppo.entropy * gaussian.entropy(actor.log_std)
+
+    free = jnp.where(advantage > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
+    pull = -weight * ratio * advantage * free  # [N], of each sample's score in the loss's gradient
+    (net,) = choose(ppo).weighted_gradients(ppo, view, scores.trace, deltas, pull[None])
+    log_std = pull @ scores.spread - ppo.entropy / actor.log_std.size
+    return Actor(net, log_std), beta, loss, norms
+
+
+class _Scores(NamedTuple):
+    """What grad log pi of every sample is made of."""
+
+    log_prob: Array  # [N], log pi
+    trace: Any  # of the network's forward pass
+    last: Array  # [N, action_dim], d log pi / d mean
+    spread: Array  # [N, action_dim], d log pi / d log_std
+
+
+def _scores(ppo: PPO, actor: Actor, view: Any, samples: Samples) -> _Scores:
+    mean, trace = choose(ppo).forward(ppo, view, samples.obs)
+    inverse = jnp.exp(-actor.log_std)
+    scaled = (samples.action - mean) * inverse
+    return _Scores(
+        log_prob=gaussian.log_prob(actor, mean, samples.action),
+        trace=trace,
+        last=scaled * inverse,
+        spread=scaled**2 - 1,
+    )
+
+
+def _surrogate_norms(
+    ppo: PPO, view: Any, scores: _Scores, weight: Array, advantage: Array
+) -> tuple[tuple[Array, Array], Any]:
+    """Norms of the gradients of mean(ratio * A), for the reward [] and the costs [m]; NaN where
+    nobody needs them.
+
+    And the samples' own gradients, not yet weighted.
+    """
+    if not ppo.rsi:
+        nothing = (jnp.full((), jnp.nan), jnp.full(advantage.shape[1] - 1, jnp.nan))
+        return nothing, choose(ppo).deltas(ppo, view, scores.trace, scores.last)
+    weights = weight * advantage.T
+    squares, deltas = choose(ppo).weighted_squares(ppo, view, scores.trace, scores.last, weights)
+    norms = jnp.sqrt(squares + jnp.sum((weights @ scores.spread) ** 2, 1))
+    return (norms[0], norms[1:]), deltas

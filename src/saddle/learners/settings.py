@@ -1,0 +1,108 @@
+"""What every learner's settings have in common, without JAX: command lines, study files and
+analyses read them.
+
+A learner is one folder: a frozen dataclass with its settings, derived from `LearnerSettings`, and a
+class with the protocol of `api.py`, which `LearnerSettings.learner` imports when a population is
+made.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from saddle.checks import at_least
+from saddle.collect.settings import CollectSettings
+
+if TYPE_CHECKING:
+    from saddle.learners.api import Learner
+    from saddle.tasks.spec import TaskSpec
+
+Precision = Literal["highest", "tf32", "bf16"]
+
+
+@dataclass(frozen=True)
+class LearnerSettings(CollectSettings):
+    """Settings that a population and a study need, whatever the algorithm. All fields have
+    defaults.
+    """
+
+    algorithm: ClassVar[str]
+    """In command lines, study files, stores and run names: one lower-case word."""
+    metrics: ClassVar[Mapping[str, type[int] | type[float]]] = {}
+    """What the learner logs of every epoch, beside what a population logs by itself: name -> int or
+    float.
+    """
+
+    window: int = 100
+    """Finished episodes whose mean cost the multiplier sees."""
+    precision: Precision = "highest"
+    """Of the factors of the networks' products: float32, 10 bits of mantissa, or 7. Sums and all
+    else are float32; but with bf16 on a GPU the gradients of the weights between hidden layers have
+    7 bits too, and anywhere Adam's first moments of weights.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, "window", 1)
+
+    def learner(self, spec: "TaskSpec") -> "Learner":
+        """The algorithm with these settings, for a task."""
+        raise NotImplementedError
+
+    def member_bytes(self, obs_dim: int, action_dim: int, constraints: int) -> int:
+        """Device memory that one more member of a population takes, roughly: here that of an
+        epoch's rollout, twice.
+        """
+        row = 2 * obs_dim + 3 * action_dim + 8 * (1 + constraints)
+        return 4 * 2 * self.steps_per_epoch * row
+
+    def flop(self, obs_dim: int, action_dim: int, constraints: int) -> float:
+        """Floating-point operations that one member's learning takes in an epoch, matrix products
+        alone; 0: unknown.
+        """
+        return 0.0
+
+    def for_bench(self) -> Self:
+        """The same where every epoch takes all its work: no member stops early."""
+        return self
+
+    def sample(self) -> tuple[Self, float]:
+        """Settings whose epoch is a typical sample of this one's learning, and how many of it make
+        up the whole.
+
+        A machine's speed is measured with it before a study begins. A learner whose epochs take
+        seconds need not have one of its own.
+        """
+        return self, 1.0
+
+
+def differences(settings: LearnerSettings, base: LearnerSettings) -> dict[str, Any]:
+    """The settings that are not as in `base`; those of another algorithm that are not its
+    defaults.
+    """
+    if type(settings) is not type(base):
+        base = type(settings)()
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if value != getattr(base, field.name):
+            found[field.name] = value
+    return found
+
+
+def plain(settings: Any) -> dict[str, Any]:
+    """Plain JSON of a dataclass with settings: lists instead of tuples, "inf" instead of
+    infinity.
+    """
+    fields = dataclasses.fields(settings)
+    return {field.name: _plain_value(getattr(settings, field.name)) for field in fields}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain_value(item) for item in value]
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    return value

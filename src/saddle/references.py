@@ -1,0 +1,126 @@
+"""References 'module:attribute': what somebody's own module defines, imported when it is needed and
+not before.
+"""
+
+import contextlib
+import difflib
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from saddle.errors import SaddleError
+
+Tell = Callable[[str], None]
+
+
+def _silent(text: str) -> None:
+    """Who uses Saddle from Python knows what is imported."""
+
+
+_tell: Tell = _silent
+_told: set[str] = set()
+
+
+@contextlib.contextmanager
+def announcing(tell: Tell) -> Iterator[None]:
+    """A context in which `tell` hears, once for each reference, which module is loaded for it,
+    before it is.
+    """
+    global _tell
+    before = _tell
+    _tell = tell
+    _told.clear()
+    try:
+        yield
+    finally:
+        _tell = before
+
+
+def is_reference(name: str) -> bool:
+    """Whether a name refers to a module's attribute, as 'my_package.tasks:Corridor' does."""
+    return ":" in name
+
+
+def reference_to(thing: Any) -> str:
+    """The reference by which another process finds a class or function."""
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def parse(reference: str, what: str) -> tuple[str, str]:
+    """Module and attribute, which may be dotted. `what` is the kind of thing that is looked for,
+    for the error.
+    """
+    module, _, attribute = reference.partition(":")
+    parts = [*module.split("."), *attribute.split(".")]
+    if not all(part.isidentifier() for part in parts):
+        raise SaddleError(
+            f"{reference!r} names no {what}: write module:attribute, as in "
+            f"my_package.{what}s:{what.capitalize()}"
+        )
+    return module, attribute
+
+
+def load(
+    reference: str, what: str, called: str | None = None, here: bool = True, quiet: bool = False
+) -> Any:
+    """What the reference refers to. Every way to get it wrong is one line.
+
+    called: the name under which it was asked for, the reference itself by default. here: whether
+    the current directory counts, as with `python -m`. quiet: do not announce it.
+    """
+    module_name, attribute = parse(reference, what)
+    called = called or reference
+    if not quiet and called not in _told:
+        _told.add(called)
+        _tell(f"loading {module_name} for {called}")
+    if here:
+        _add_current_directory()
+    module = _imported(module_name, what, called)
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise SaddleError(f"{module_name} has no {attribute!r}{_nearest(attribute, module)}")
+        found = getattr(found, part)
+    return found
+
+
+def because(error: BaseException) -> str:
+    """An error of somebody else's code in one line: its type, and the first line that it says."""
+    message = next(iter(str(error).splitlines()), "")
+    if isinstance(error, SaddleError):
+        return message
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _add_current_directory() -> None:
+    with contextlib.suppress(OSError):  # it may have been removed
+        here = str(Path.cwd())
+        if here not in sys.path and "" not in sys.path:
+            sys.path.insert(0, here)
+
+
+def _imported(name: str, what: str, called: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise SaddleError(
+                f"there is no module {error.name!r} here, which the {what} {called} comes from; "
+                f"install its package, "
+                "or run from the folder that holds it"
+            ) from None
+        reason: BaseException = error
+    except (Exception, SystemExit) as error:
+        reason = error
+    raise SaddleError(
+        f"{name}, which the {what} {called} comes from, cannot be imported ({because(reason)})"
+    ) from reason
+
+
+def _nearest(attribute: str, module: ModuleType) -> str:
+    public = [name for name in vars(module) if not name.startswith("_")]
+    close = difflib.get_close_matches(attribute, public, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

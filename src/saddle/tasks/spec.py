@@ -1,0 +1,66 @@
+"""The facts about a task, in plain Python: stores, analyses and command lines read them without
+JAX.
+"""
+
+import math
+from dataclasses import dataclass
+
+from saddle.errors import SaddleError
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """The facts about a task that do not change from world to world, checked on construction."""
+
+    name: str
+    obs_dim: int
+    action_dim: int
+    episode_length: int  # env steps until truncation
+    dt: float  # seconds per env step
+    constraints: tuple[str, ...]  # names of the m cost entries
+    summary: str = ""  # the constraint, in words
+    limits: tuple[
+        float, ...
+    ] = ()  # cost limits at which the published study compares multiplier rules
+    recommended_limits: tuple[
+        float, ...
+    ] = ()  # those that it recommends: in steep and in flat stretches
+    engines: tuple[
+        str, ...
+    ] = ()  # what `make(name, engine=...)` takes; none where there is no choice
+    nickname: str = ""  # what presets call it: 'paper-circle'
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise SaddleError(f"a task's name is {self.name!r}; give its spec a name")
+        for field in ("obs_dim", "action_dim", "episode_length"):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SaddleError(
+                    f"{self.name}: {field} is {value!r}; it must be a whole number of at least 1"
+                )
+        if not isinstance(self.dt, int | float) or not 0 < self.dt < math.inf:
+            raise SaddleError(
+                f"{self.name}: dt is {self.dt!r}; it must be a positive number of seconds"
+            )
+        self._check_constraints()
+        for field in ("limits", "recommended_limits"):
+            for limit in getattr(self, field):
+                if not 0 <= limit < math.inf:
+                    raise SaddleError(
+                        f"{self.name}: {field} has {limit!r}; a cost limit is finite and 0 or more"
+                    )
+
+    def _check_constraints(self) -> None:
+        names = self.constraints
+        if not isinstance(names, tuple) or not names:
+            raise SaddleError(
+                f"{self.name}: constraints is {names!r}; name each entry of the cost vector, as in "
+                f"('speed',)"
+            )
+        if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(
+            names
+        ):
+            raise SaddleError(
+                f"{self.name}: constraints is {names!r}; each needs a name of its own"
+            )

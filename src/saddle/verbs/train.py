@@ -1,0 +1,142 @@
+"""`saddle train`: one rule on one task, a few seeds. A training is a study of one unit: it resumes
+and reads as one.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from saddle.console import console
+from saddle.errors import SaddleError
+from saddle.extras import install
+from saddle.interface import training_plan
+from saddle.learners import LearnerSettings
+from saddle.multipliers import Rule
+from saddle.study.forecast import say_how_long
+from saddle.study.local import Worker
+from saddle.study.plan import Plan
+from saddle.study.prepare import prepare
+from saddle.study.program import POPULATION, factory
+from saddle.study.run import FINISHED, SOME_FAILED
+from saddle.study.status import duration
+from saddle.study.stop import Stopper, seconds
+from saddle.study.unit import EpochDone
+
+EVERY = 5.0  # seconds between two lines of progress
+
+
+def train(
+    task: str,
+    rule: Rule,
+    limits: tuple[float, ...],
+    seeds: int,
+    steps: int,
+    out: Path,
+    learner: LearnerSettings,
+    resume: bool = False,
+    limit_time: str | None = None,
+    tensorboard: bool = False,
+    began: float | None = None,
+) -> int:
+    """Train, or go on training, in the directory `out`; returns the exit code.
+
+    A command gives the time at which its process began, by `time.monotonic`: the time limit counts
+    from there, and ends the process if need be.
+    """
+    plan = training_plan(task, rule, limits, seeds, steps, learner)
+    limit = None if limit_time is None else seconds(limit_time)
+    events = _event_writer(tensorboard)
+    study = prepare(plan, out, resume)
+    view = View(plan, limits, events and events(str(out / "tensorboard")))
+    with Stopper(limit, began, watchdog=began is not None) as stop:
+        worker = Worker(study, factory(POPULATION), plan.chunk, view, stop)
+        say_how_long(worker, plan, stop)
+        worker.work()
+    view.close()
+    if not study.finished:
+        if not stop.refused:
+            print("not finished")
+            return SOME_FAILED
+        print(f"stopped: {stop.why}; go on with the same command and --resume")
+        return stop.exit_code
+    print(f"done: {out} holds metrics and policies; next: saddle evaluate {out}")
+    failed = study.runs.filter(study.runs["status"] == "failed").height
+    return SOME_FAILED if failed else FINISHED
+
+
+class View:
+    """Progress in figures: speed, time left, and how return, cost and lambda stand over the
+    members.
+    """
+
+    def __init__(self, plan: Plan, limits: tuple[float, ...], tensorboard: Any) -> None:
+        self._steps_per_epoch = plan.learner.steps_per_epoch
+        self._limits = np.array(limits)
+        self._tensorboard = tensorboard
+        self._said = 0.0
+        self._console = console()
+
+    def epoch(self, done: EpochDone) -> None:
+        """Print a line now and then."""
+        self._log(done)
+        if 1 < done.epoch < done.epochs and time.monotonic() - self._said < EVERY:
+            return
+        self._said = time.monotonic()
+        mean = {key: _mean(value) for key, value in done.metrics.items()}
+        over = np.mean(np.any(done.metrics["window_cost"] > self._limits, axis=-1))
+        self.say(
+            f"epoch {done.epoch}/{done.epochs}  {self._pace(done)}  return "
+            f"{mean['window_return']:.2f}  "
+            f"cost {mean['window_cost']:.2f}  lambda {mean['lambda']:.3g}  over the limit "
+            f"{over:.0%}"
+        )
+
+    def _pace(self, done: EpochDone) -> str:
+        """The first epoch compiles, so that its time is no pace."""
+        if done.epoch == 1:
+            return "compiled"
+        rate = len(done.runs) * self._steps_per_epoch / done.seconds
+        return f"{rate:,.0f} steps/s, {duration(done.seconds * (done.epochs - done.epoch))} left"
+
+    def say(self, text: str) -> None:
+        """Print it."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Finish what is still being written."""
+        if self._tensorboard is not None:
+            self._tensorboard.close()
+
+    def _log(self, done: EpochDone) -> None:
+        if self._tensorboard is None:
+            return
+        for key, value in done.metrics.items():
+            for i, member in enumerate(value):
+                number = float(np.mean(member))
+                if np.isfinite(number):
+                    self._tensorboard.add_scalar(
+                        f"seed {i}/{key}", number, done.epoch * self._steps_per_epoch
+                    )
+
+
+def _mean(values: np.ndarray) -> float:
+    """Over members that have a value; NaN without any."""
+    real = values[np.isfinite(values)]
+    return float(real.mean()) if real.size else float("nan")
+
+
+def _event_writer(wanted: bool) -> Any:
+    """The class that writes events, asked for before anything is written: it may not be
+    installed.
+    """
+    if not wanted:
+        return None
+    try:
+        from tensorboardX import SummaryWriter
+    except ImportError:
+        raise SaddleError(
+            f"--tensorboard needs tensorboardX: run {install('tensorboard')}"
+        ) from None
+    return SummaryWriter

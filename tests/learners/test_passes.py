@@ -1,0 +1,66 @@
+"""Passes of a population: who takes them together, and who stops, changes nothing for the
+others.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from saddle.learners import PPO
+from saddle.learners.networks.gpu import backend
+from saddle.learners.ppo import minibatch
+from saddle.learners.ppo.passes import Improvement, improve
+
+MEMBERS, SAMPLES, OBS, ACT = 4, 300, 3, 2
+
+
+def passes(ppo: PPO, chunk: int) -> tuple[minibatch.PPOState, Improvement]:
+    """Of members that are alike but for the size of their advantages; the third has failed
+    before.
+    """
+    keys = jax.random.split(jax.random.key(0), MEMBERS)
+    learner = jax.vmap(lambda key: minibatch.init(key, ppo, OBS, ACT, 1))(keys)
+    draw = lambda *shape: jax.random.normal(keys[0], (MEMBERS, SAMPLES, *shape))
+    samples = minibatch.Samples(
+        draw(OBS), draw(ACT), jnp.zeros((MEMBERS, SAMPLES, ACT)), draw() - 3, draw(2), draw(2)
+    )
+    active = jnp.arange(MEMBERS) != 2
+    run = jax.jit(lambda *a: improve(ppo, *a, active=active, chunk=chunk))
+    return learner, run(learner, samples, jnp.ones((MEMBERS, 1)), keys, jnp.float32(3e-3))
+
+
+STOPPING = PPO(hidden=(8, 8), passes=6, batch=64, target_kl=0.05)
+
+
+@functools.cache
+def all_together():
+    return passes(STOPPING, MEMBERS)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3])
+def test_chunks_do_not_matter(chunk):
+    learner, together = all_together()
+    _, apart = passes(STOPPING, chunk)
+    assert len(set(together.passes.tolist())) > 2, "some stop, some later, and one has not begun"
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), together, apart
+    )
+    same = lambda new, old: np.testing.assert_array_equal(new[2], old[2])
+    jax.tree.map(same, together.state, learner)
+    assert together.passes[2] == 0
+
+
+def test_kernels_with_weights_in_halves_go_where_the_plain_networks_go(monkeypatch):
+    ppo = PPO(hidden=(64, 64), passes=2, batch=256, precision="bf16", target_kl=1e9)
+    start, plain = passes(ppo, MEMBERS)
+    monkeypatch.setattr(backend, "fits", lambda ppo: True)
+    _, ours = passes(ppo, MEMBERS)
+    far = lambda a, b: np.sqrt(
+        sum(np.sum((x - y) ** 2) for x, y in zip(*map(jax.tree.leaves, (a, b)), strict=True))
+    )
+    for name in ("actor", "critics"):
+        went = far(getattr(plain.state, name), getattr(start, name))
+        assert far(getattr(ours.state, name), getattr(plain.state, name)) < 0.1 * went

@@ -1,0 +1,57 @@
+// What src/saddle/report/page/data.py writes into the page, as far as its scripts name it, and what they keep of it.
+
+interface Estimate {
+  value: number | null;
+  lo: number | null;
+  hi: number | null;
+}
+
+// What is known at one limit.
+interface Finding {
+  limit: number;
+  status: string;
+  [answer: string]: any;
+}
+
+// Runs that differ in their seed only: a lambda of the sweep, or a rule at a limit.
+interface Series {
+  rule: string;
+  lambda: number | null;
+  limit: number | null;
+  axis: number;
+  runs: [run: string, seed: number, ret: number, cost: number][];
+  curves: any;
+}
+
+interface Task {
+  task: string;
+  algorithm: string;
+  limits: Finding[];
+  groups: any[];
+  comparison: any[];
+  recommended: { limit: number; kind: string; [reason: string]: any }[];
+  published_comparison: number[];
+  series: Series[];
+  [part: string]: any;
+}
+
+interface PageData {
+  study: any;
+  counts: { used: number; total: number };
+  options: any;
+  reproduce: any;
+  rules: Record<string, string>;
+  tasks: Task[];
+}
+
+interface PageState {
+  data: PageData;
+  task: Task; // from the first showTask on
+  finding: Finding | null;
+  chosen: number[]; // places of series
+  hover: number | null; // place of a series
+  near: boolean;
+  sort: { column: number; down: boolean };
+  frontier?: any; // charts
+  profile?: any;
+}
