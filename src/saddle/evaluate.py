@@ -14,7 +14,7 @@ import numpy as np
 from saddle import open_study, policies, rollouts, tasks
 from saddle.console import console
 from saddle.errors import SaddleError
-from saddle.policies import Gaussian
+from saddle.policies import NetworkPolicy
 from saddle.progress import counting
 from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST, Study
@@ -31,7 +31,7 @@ class Trained(NamedTuple):
     """A policy, and what it was trained under."""
 
     run: str
-    policy: Gaussian
+    policy: NetworkPolicy
     limits: Limits  # of each constraint; empty where nobody knows
 
 
@@ -156,7 +156,7 @@ def _fitting(task: str, limits: tuple[float, ...]) -> Limits:
 def _policies(path: Path) -> list[Trained]:
     """Everything trained that `path` holds."""
     if not (path / MANIFEST).exists():
-        return [Trained(path.name, policies.gaussian(path), ())]
+        return [Trained(path.name, policies.network(path), ())]
     study: Study = open_study(path)
     runs = study.runs
     columns = [name for name in runs.columns if name == "limit" or name.startswith("limit_")]
@@ -170,7 +170,7 @@ def _policies(path: Path) -> list[Trained]:
         print(f"note: {count} have no policy here; they are left out", file=sys.stderr)
     found = []
     for run, limits in kept:
-        found.append(Trained(run, policies.gaussian(study.policy_folder(run)), limits))
+        found.append(Trained(run, policies.network(study.policy_folder(run)), limits))
     return found
 
 

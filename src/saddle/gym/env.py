@@ -72,7 +72,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """One env step."""
         if self._ended:
             raise SaddleError("the episode has ended: call reset() before the next step()")
-        action = checks.check_action(action, (self.task.spec.action_dim,))
+        action = checks.check_action_of(self.task.spec, action)
         self._state, out = self._programs.step(self.state, action)
         out: Outcome = jax.tree.map(np.asarray, out)
         self._ended = bool(out.terminated or out.truncated)

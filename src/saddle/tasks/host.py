@@ -32,7 +32,9 @@ class HostWorlds(Protocol):
         ...
 
     def step(self, actions: np.ndarray) -> HostStep:
-        """One env step of every world. actions [N, action_dim]."""
+        """One env step of every world. actions [N, action_dim]: float32, or int32 below the spec's
+        `choices`.
+        """
         ...
 
     def save(self) -> dict[str, np.ndarray]:
