@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from saddle.collect.rollout import Rollout as Rollout
     from saddle.errors import SaddleError as SaddleError
     from saddle.interface import analyze as analyze
+    from saddle.interface import frontier as frontier
     from saddle.interface import load_policy as load_policy
     from saddle.interface import run_study as run_study
     from saddle.interface import train as train
@@ -53,6 +54,7 @@ _HOMES = {
     "Stage": "saddle.study.plan",
     "Study": "saddle.study.store",
     "analyze": "saddle.interface",
+    "frontier": "saddle.interface",
     "load_policy": "saddle.interface",
     "make": "saddle.tasks.registry",
     "open_study": "saddle.study.store",

@@ -172,6 +172,64 @@ def train(
 
 
 @app.command
+def frontier(
+    task: Annotated[Positional[str], TASK],
+    out: Annotated[
+        Path | None,
+        arg(
+            metavar="DIR",
+            help="Directory for the study, its figures and its page.",
+            help_behavior_hint="(default: frontier-TASK)",
+        ),
+    ] = None,
+    limit: Annotated[
+        tuple[float, ...],
+        arg(
+            metavar="D ...",
+            help="Cost limits at which lambda* is wanted.",
+            help_behavior_hint="(default: none; limits are recommended)",
+        ),
+    ] = (),
+    seeds: Annotated[int, arg(metavar="N", help="Runs of each multiplier.")] = 3,
+    steps: Annotated[
+        float | None,
+        arg(
+            metavar="N",
+            help="Env steps of each run.",
+            help_behavior_hint="(default: 60 epochs)",
+        ),
+    ] = None,
+    lambdas: Annotated[int, arg(metavar="N", help="Multipliers in all.")] = 9,
+    learner: LearnerSettings = PPO(),
+    resume: Annotated[
+        bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")
+    ] = False,
+    limit_time: Annotated[
+        str | None,
+        arg(
+            metavar="TIME",
+            help="Stop cleanly after, e.g., 9m.",
+            help_behavior_hint="(default: never)",
+        ),
+    ] = None,
+) -> int:
+    """Find a task's frontier: which multipliers to train is chosen on the way, then words, figures
+    and a page say what return each cost limit buys.
+
+    Networks and epochs are sized for this machine and the task, unless --learner.SETTING tells.
+    """
+    from saddle.study.frontier import Wish
+    from saddle.study.plan import short
+    from saddle.verbs.frontier import frontier
+
+    count = None if steps is None else whole("--steps", steps)
+    wish = Wish(task, limit, seeds, count, lambdas, learner)
+    return frontier(
+        wish, out or Path(f"frontier-{short(task)}"), resume, limit_time, process.began()
+    )
+
+
+@app.command
 def evaluate(
     path: Annotated[
         Positional[Path], arg(metavar="DIR", help="A study or training, or the folder of a policy.")
@@ -358,9 +416,19 @@ def _choose_learner(argv: Sequence[str]) -> list[str]:
     named = [word for word in argv if word.startswith(("--learner:", "learner:"))]
     kind = learner_class(named[-1].partition(":")[2]) if named else PPO
     _set_learner(train, kind())
+    if argv[:1] == ["frontier"]:
+        _set_learner(frontier, _for_this_machine(kind))
     _set_learner(bench_learner, kind().for_bench())
     _set_learner(bench_study, kind().for_bench())
     return [word for word in argv if word not in named]
+
+
+def _for_this_machine(kind: type[LearnerSettings]) -> LearnerSettings:
+    """The settings that `saddle frontier` begins with."""
+    from saddle.study.frontier import machine_learner
+
+    sized = machine_learner()
+    return sized if isinstance(sized, kind) else kind()
 
 
 def _set_learner(verb: Any, settings: LearnerSettings) -> None:

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from saddle.config import Member
+from saddle import tasks
+from saddle.config import Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.multipliers import Fixed, GradientAscent, Rule
 from saddle.study.dependent import open_sweep
+from saddle.study.frontier import Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
-from saddle.study.plan import Chunking, Plan, Stage
+from saddle.study.plan import Chunking, Plan, Stage, short
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
 from saddle.study.stop import Stopper
@@ -84,6 +86,36 @@ def run_study(
         listener = _Callbacks(on_epoch, on_message)
         Worker(study, factory(POPULATION), plan.chunk, listener, stop, open_sweep(swept)).work()
     return study
+
+
+def frontier(
+    task: str,
+    out: Path | str | None = None,
+    *,
+    limits: Sequence[float] = (),
+    seeds: int = 3,
+    steps: int | None = None,
+    lambdas: int = 9,
+    learner: LearnerSettings | None = None,
+    resume: bool = False,
+    limit_seconds: float | None = None,
+    on_epoch: OnEpoch | None = None,
+    on_message: OnMessage | None = None,
+) -> Study:
+    """Train what a task's frontier takes; returns the study in the directory `out`.
+
+    A pilot of three multipliers finds where costs lie; the others, `lambdas` in all, are put where
+    they tell most: beyond the pilot's ends where a limit lies there, else around `limits` and where
+    the frontier bends. Without `learner`, networks and epochs are sized for this machine and the
+    task. `out` is `frontier-TASK` in the current folder unless it is given; with `resume` a
+    frontier that is there goes on. `saddle.analyze` says what was found.
+    """
+    count = None if steps is None else whole("steps", steps)
+    wish = Wish(task, tuple(limits), seeds, count, lambdas, learner)
+    path = Path(out) if out is not None else Path(f"frontier-{short(task)}")
+    study = open_frontier(wish, tasks.spec_of(task).episode_length, path, resume)
+    with Stopper(limit_seconds) as stop:
+        return train_frontier(study, wish, stop, _Callbacks(on_epoch, on_message))
 
 
 def training_plan(

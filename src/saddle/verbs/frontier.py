@@ -1,0 +1,58 @@
+"""`saddle frontier`: a task's frontier, lambda* and regimes, from an environment to the page."""
+
+from pathlib import Path
+
+from saddle import tasks
+from saddle.analysis import Options
+from saddle.analysis.show import show
+from saddle.analysis.verbs import findings_of
+from saddle.console import console
+from saddle.report.page.build import write as write_page
+from saddle.report.write import write as write_figures
+from saddle.study.frontier import Wish, open_frontier, train_frontier
+from saddle.study.program import POPULATION
+from saddle.study.run import FINISHED, SOME_FAILED
+from saddle.study.status import failure_lines, failures
+from saddle.study.stop import Stopper, seconds
+from saddle.study.store import Study
+from saddle.study.view import view
+
+
+def frontier(
+    wish: Wish,
+    out: Path,
+    resume: bool = False,
+    limit_time: str | None = None,
+    began: float | None = None,
+    program: str = POPULATION,
+) -> int:
+    """Train what the frontier takes in the directory `out`, then say and draw what was found.
+
+    Returns the exit code. A command gives the time at which its process began, by
+    `time.monotonic`: the time limit counts from there, and ends the process if need be.
+    """
+    limit = None if limit_time is None else seconds(limit_time)
+    study = open_frontier(wish, tasks.spec_of(wish.task).episode_length, out, resume)
+    with Stopper(limit, began, watchdog=began is not None) as stop, view(False) as listener:
+        study = train_frontier(study, wish, stop, listener, program)
+    if not study.finished:
+        print(f"stopped: {stop.why}; go on with the same command and --resume")
+        return stop.exit_code if stop.refused else SOME_FAILED
+    _tell(study, wish)
+    failed = failures(study)
+    for line in failure_lines(failed):
+        print(line)
+    return SOME_FAILED if failed else FINISHED
+
+
+def _tell(study: Study, wish: Wish) -> None:
+    """Figures, the page, and words, which come last: they are what a person reads."""
+    options = Options(limits=wish.limits)
+    write_figures(study.path, study.path / "figures", options)
+    write_page(study.path, study.path / "report.html", options)
+    show(findings_of(study.path, options))
+    console().print(
+        f"next: saddle evaluate {study.path}; or saddle play {wish.task} --policy "
+        f"{study.path}/policies/RUN",
+        soft_wrap=True,
+    )
