@@ -19,6 +19,7 @@ from saddle.cli_study import imports, study
 from saddle.config import whole
 from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class
+from saddle.learners.settings import begun_from
 from saddle.multipliers import GradientAscent, Rule, rules
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
@@ -29,6 +30,16 @@ TASK = arg(
     metavar="TASK",
     help="A task's name, as 'saddle tasks' lists it, or module:attribute of one's own.",
 )
+
+Start = Annotated[
+    str | None,
+    arg(
+        name="from",
+        metavar="POLICY",
+        help="Begin from this exported policy.",
+        help_behavior_hint="(default: random weights)",
+    ),
+]
 
 app = Verbs()
 
@@ -133,6 +144,7 @@ def train(
     seeds: Annotated[int, arg(metavar="N", help="Runs: seeds 0 to N - 1.")] = 1,
     steps: Annotated[float, arg(metavar="N", help="Env steps of each run.")] = 3.5e7,
     learner: LearnerSettings = PPO(),
+    start: Start = None,
     resume: Annotated[
         bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")
     ] = False,
@@ -163,7 +175,7 @@ def train(
         seeds,
         whole("--steps", steps),
         out,
-        learner,
+        begun_from(learner, start),
         resume,
         limit_time,
         tensorboard,
@@ -201,6 +213,7 @@ def frontier(
     ] = None,
     lambdas: Annotated[int, arg(metavar="N", help="Multipliers in all.")] = 9,
     learner: LearnerSettings = PPO(),
+    start: Start = None,
     resume: Annotated[
         bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")
     ] = False,
@@ -223,7 +236,7 @@ def frontier(
     from saddle.verbs.frontier import frontier
 
     count = None if steps is None else whole("--steps", steps)
-    wish = Wish(task, limit, seeds, count, lambdas, learner)
+    wish = Wish(task, limit, seeds, count, lambdas, begun_from(learner, start))
     return frontier(
         wish, out or Path(f"frontier-{short(task)}"), resume, limit_time, process.began()
     )

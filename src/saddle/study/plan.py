@@ -258,7 +258,7 @@ def variant_name(learner: LearnerSettings, base: LearnerSettings) -> str:
 
 def _differing(learner: LearnerSettings, base: LearnerSettings) -> str:
     words = [f"{name}_{setting(value)}" for name, value in differences(learner, base).items()]
-    return "-".join(words)
+    return "-".join(re.sub(r"[^\w.+-]+", "_", word) for word in words)
 
 
 Capacity = Callable[[str, LearnerSettings], int]

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.collect.rollout import Decision, Rollout, by_member, by_time
+from saddle.errors import SaddleError
 from saddle.learners.api import Learned
 from saddle.learners.networks import distributions, plain
 from saddle.learners.networks.backend import choose
@@ -49,6 +51,21 @@ class PPOLearner:
         """One untrained member: an actor, a critic of the reward and one of each cost."""
         spec = self.spec
         return init(key, self.settings, spec.obs_dim, self.family, len(spec.constraints))
+
+    def begin_from(
+        self, state: PPOState, arrays: dict[str, np.ndarray], facts: dict[str, Any]
+    ) -> PPOState:
+        """The member with the actor of an exported policy; its critics stay as they are."""
+        ours = self.policy_facts()
+        for name, value in ours.items():
+            if facts[name] != value:
+                raise SaddleError(
+                    f"the policy to begin from has {name} {facts[name]}, this learner {value}; "
+                    f"give it the same"
+                )
+        layers = range(len(ours["hidden"]) + 1)
+        net = tuple((jnp.asarray(arrays[f"w{i}"]), jnp.asarray(arrays[f"b{i}"])) for i in layers)
+        return state._replace(actor=Actor(net, jnp.asarray(arrays["log_std"])))
 
     def actor(self, state: PPOState) -> Actor:
         """The actor with its weights as products take them, so that no step has to round them."""
