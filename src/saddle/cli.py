@@ -16,7 +16,7 @@ from saddle import process, references, streams
 from saddle.cli_bench import Engine, Json, Tasks, bench, bench_learner, bench_study
 from saddle.cli_parse import Verbs, parse
 from saddle.cli_study import imports, study
-from saddle.config import whole
+from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, whole
 from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class
 from saddle.multipliers import GradientAscent, Rule, rules
@@ -129,9 +129,9 @@ def train(
     multiplier: Rule = GradientAscent(),
     limit: Annotated[
         tuple[float, ...], arg(metavar="D ...", help="Cost limit of each constraint.")
-    ] = (25.0,),
+    ] = (USUAL_LIMIT,),
     seeds: Annotated[int, arg(metavar="N", help="Runs: seeds 0 to N - 1.")] = 1,
-    steps: Annotated[float, arg(metavar="N", help="Env steps of each run.")] = 3.5e7,
+    steps: Annotated[float, arg(metavar="N", help="Env steps of each run.")] = PUBLISHED_STEPS,
     learner: LearnerSettings = PPO(),
     resume: Annotated[
         bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from saddle.config import Member
+from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.multipliers import Fixed, GradientAscent, Rule
@@ -36,9 +36,9 @@ def train(
     out: Path | str,
     *,
     rule: Rule = GradientAscent(),
-    limits: Sequence[float] = (25.0,),
+    limits: Sequence[float] = (USUAL_LIMIT,),
     seeds: int = 1,
-    steps: int = 35_000_000,
+    steps: int = PUBLISHED_STEPS,
     learner: LearnerSettings = PPO(),
     resume: bool = False,
     limit_seconds: float | None = None,
