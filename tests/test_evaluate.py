@@ -19,12 +19,12 @@ from saddle import evaluation, policies, progress, rollouts
 from saddle.analysis import Options
 from saddle.cli import main
 from saddle.collect.steps import first_keys
+from saddle.files import write_json
 from saddle.learners import PPO
 from saddle.multipliers import GradientAscent
 from saddle.policies import Form, Gaussian, Weights
 from saddle.report.curves import training_curves
 from saddle.report.page.data import study_data
-from saddle.study.atomic import write_json
 from saddle.study.columns import runs_frame
 from saddle.study.writer import manifest, write_runs
 from saddle.tasks import registry
