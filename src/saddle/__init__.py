@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from saddle.collect.rollout import Decision as Decision
     from saddle.collect.rollout import Rollout as Rollout
     from saddle.errors import SaddleError as SaddleError
+    from saddle.evaluation import Score as Score
+    from saddle.evaluation import evaluate as evaluate
     from saddle.interface import analyze as analyze
     from saddle.interface import frontier as frontier
     from saddle.interface import load_policy as load_policy
@@ -51,9 +53,11 @@ _HOMES = {
     "Rollout": "saddle.collect.rollout",
     "Rule": "saddle.multipliers",
     "SaddleError": "saddle.errors",
+    "Score": "saddle.evaluation",
     "Stage": "saddle.study.plan",
     "Study": "saddle.study.store",
     "analyze": "saddle.interface",
+    "evaluate": "saddle.evaluation",
     "frontier": "saddle.interface",
     "load_policy": "saddle.interface",
     "make": "saddle.tasks.registry",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saddle import tasks
-from saddle.config import Member, whole
+from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.multipliers import Fixed, GradientAscent, Rule
@@ -38,9 +38,9 @@ def train(
     out: Path | str,
     *,
     rule: Rule = GradientAscent(),
-    limits: Sequence[float] = (25.0,),
+    limits: Sequence[float] = (USUAL_LIMIT,),
     seeds: int = 1,
-    steps: int = 35_000_000,
+    steps: int = PUBLISHED_STEPS,
     learner: LearnerSettings = PPO(),
     resume: bool = False,
     limit_seconds: float | None = None,
@@ -153,12 +153,11 @@ def analyze(
     counts runs that are still in progress.
     """
     from saddle.analysis import Options
-    from saddle.analysis.verbs import findings_of
+    from saddle.analysis.from_store import analyze_store
 
     path = study.path if isinstance(study, Study) else Path(study)
-    return findings_of(
-        path, Options.of_command((tuple(limits),), published, constraint, unfinished)
-    )
+    options = Options.of_command((tuple(limits),), published, constraint, unfinished)
+    return analyze_store(path, options)
 
 
 def load_policy(path: Path | str) -> "Policy":

@@ -5,7 +5,6 @@ to an action.
 import io
 import itertools
 import json
-import os
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -17,14 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle import tasks
+from saddle import files, tasks
+from saddle.collect.normalise import STD_FLOOR
 from saddle.errors import SaddleError
 from saddle.learners.networks import distributions
 from saddle.learners.networks.activations import ACTIVATIONS
 from saddle.learners.networks.distributions import Distribution
 from saddle.tasks import HostTask, Task, TaskSpec
-
-STD_FLOOR = 1e-2  # of the observation normaliser, as in training
 
 
 class Policy(Protocol):
@@ -203,22 +201,13 @@ def _wants(choices: tuple[int, ...]) -> str:
 
 def save(folder: Path, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
     """Write policy.npz and policy.json, as `read` takes them. Each file is whole or not there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with io.BytesIO() as buffer:
-            np.savez(buffer, allow_pickle=False, **arrays)
-            _write(folder / "policy.npz", buffer.getvalue())
-        _write(folder / "policy.json", json.dumps(facts, indent=2).encode())
-    except OSError as error:
-        raise SaddleError(
-            f"cannot write the policy to {folder}: {error.strerror or error}"
-        ) from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(data)
-    beside.replace(path)
+    with io.BytesIO() as buffer:
+        np.savez(buffer, allow_pickle=False, **arrays)
+        numbers = buffer.getvalue()
+    words = json.dumps(facts, indent=2).encode()
+    # A unit of a study writes hundreds of policies one after the other.
+    files.write(folder / "policy.npz", numbers, files.AGAIN, durable=False)
+    files.write(folder / "policy.json", words, files.AGAIN, durable=False)
 
 
 def _pair(path: Path) -> tuple[Path, Path]:

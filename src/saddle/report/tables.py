@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
+from saddle import files
 from saddle.analysis.agreement import compare_with_published
 from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
 from saddle.multipliers import label
 from saddle.report.style import short
-from saddle.study import atomic
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -80,12 +80,17 @@ class Table:
 
     def write(self, out: Path) -> list[Path]:
         """NAME.tex, NAME.md and NAME.csv."""
-        files = [out / f"{self.name}.{ending}" for ending in ("tex", "md", "csv")]
-        for file, text in zip(
-            files, (self.latex(), self.markdown(), self.numbers.write_csv()), strict=True
-        ):
-            atomic.write(file, text.encode(), atomic.AGAIN)
-        return files
+        texts = {
+            "tex": self.latex(),
+            "md": self.markdown(),
+            "csv": self.numbers.write_csv(),
+        }
+        written = []
+        for ending, text in texts.items():
+            file = out / f"{self.name}.{ending}"
+            files.write(file, text.encode(), files.AGAIN)
+            written.append(file)
+        return written
 
 
 def tables(findings: Findings) -> list[Table]:

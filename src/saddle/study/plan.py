@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_to_dict
 from saddle.learners.settings import differences, plain
@@ -104,7 +105,7 @@ class Plan:
     stages: tuple[Stage, ...] = ()
     seeds: Sequence[int] = tuple(range(10))
     """A range is counted before it is unrolled; kept as a tuple."""
-    steps: int = 35_000_000
+    steps: int = PUBLISHED_STEPS
     """Env steps of each run."""
     learner: LearnerSettings = field(default_factory=PPO)
     """Of all stages that name no variants."""

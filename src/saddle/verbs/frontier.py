@@ -4,18 +4,17 @@ from pathlib import Path
 
 from saddle import tasks
 from saddle.analysis import Options
-from saddle.analysis.show import show
-from saddle.analysis.verbs import findings_of
 from saddle.console import console
-from saddle.report.page.build import write as write_page
-from saddle.report.write import write as write_figures
 from saddle.study.frontier import Wish, open_frontier, train_frontier
 from saddle.study.program import POPULATION
-from saddle.study.run import FINISHED, SOME_FAILED
 from saddle.study.status import failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
-from saddle.study.view import view
+from saddle.verbs.analyze import analyze
+from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
+from saddle.verbs.figures import figures
+from saddle.verbs.report import report
+from saddle.verbs.study.view import view
 
 
 def frontier(
@@ -48,9 +47,9 @@ def frontier(
 def _tell(study: Study, wish: Wish) -> None:
     """Figures, the page, and words, which come last: they are what a person reads."""
     options = Options(limits=wish.limits)
-    write_figures(study.path, study.path / "figures", options)
-    write_page(study.path, study.path / "report.html", options)
-    show(findings_of(study.path, options))
+    figures(study.path, study.path / "figures", options)
+    report(study.path, study.path / "report.html", options)
+    analyze(study.path, options, as_json=False)
     console().print(
         f"next: saddle evaluate {study.path}; or saddle play {wish.task} --policy "
         f"{study.path}/policies/RUN",
