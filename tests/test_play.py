@@ -13,10 +13,11 @@ from PIL import Image
 from saddle import tasks
 from saddle.draw import Canvas, Episode, film, looks, record, scene, still
 from saddle.errors import SaddleError
+from saddle.tasks.point.layout import EXTENT
 from saddle.verbs.play import WRITERS, play
 
 CIRCLE, GOAL, BUTTON, PUSH = POINT = tasks.names()[:4]
-HALF = scene.ARENA + scene.ROOM
+HALF = EXTENT + scene.ROOM
 SIZE = 400
 
 

@@ -15,7 +15,7 @@ from saddle import multipliers
 from saddle.analysis import Findings, Options, TaskFindings, analyze
 from saddle.analysis.assemble import IS_COMPARISON, IS_SWEEP
 from saddle.analysis.constraints import BY_CONSTRAINT, further, seen_by
-from saddle.analysis.published import STEPS, comparison_limits, steps_beside_published
+from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import final_values
 from saddle.errors import SaddleError
@@ -111,7 +111,7 @@ def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[s
 def _length(task: str, finals: pl.DataFrame) -> list[str]:
     """How long these runs trained beside the published ones, where those had more env steps."""
     steps = [int(count) for count in finals["env_steps"]]
-    if not comparison_limits(task) or min(steps) >= 0.99 * STEPS:
+    if not comparison_limits(task) or min(steps) >= 0.99 * PUBLISHED_STEPS:
         return []
     return [steps_beside_published(steps)]
 
