@@ -64,7 +64,9 @@ def made(number, task="Chain", obs_dim=2, hidden=(64, 64)):
         layers.append((w.astype(np.float32), draw.normal(size=after).astype(np.float32)))
     ones = np.ones(obs_dim, np.float32)
     spread = np.full(1, 0.3, np.float32)
-    return NetworkPolicy(task, Form(widths, "tanh", 5.0), Weights(tuple(layers), 0 * ones, ones, spread))
+    return NetworkPolicy(
+        task, Form(widths, "tanh", 5.0), Weights(tuple(layers), 0 * ones, ones, spread)
+    )
 
 
 def test_a_policy_does_not_depend_on_its_company(monkeypatch):

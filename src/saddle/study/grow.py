@@ -7,8 +7,8 @@ leaves a plan with runs that are missing, which `complete` adds when the study i
 import dataclasses
 from pathlib import Path
 
+from saddle.files import write_json
 from saddle.study import plan as plans
-from saddle.study.atomic import write_json
 from saddle.study.columns import runs_frame
 from saddle.study.plan import Plan, Run, Stage
 from saddle.study.prepare import capacity_here, plan_of, row_of
