@@ -73,9 +73,8 @@ def load(
     """
     module_name, attribute = parse(reference, what)
     called = called or reference
-    if not quiet and called not in _told:
-        _told.add(called)
-        _tell(f"loading {module_name} for {called}")
+    if not quiet:
+        announce(module_name, called)
     if here:
         _add_current_directory()
     module = _imported(module_name, what, called)
@@ -93,6 +92,13 @@ def because(error: BaseException) -> str:
     if isinstance(error, SaddleError):
         return message
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def announce(module: str, called: str) -> None:
+    """Say once which module is loaded for what was asked for."""
+    if called not in _told:
+        _told.add(called)
+        _tell(f"loading {module} for {called}")
 
 
 def _add_current_directory() -> None:

@@ -5,6 +5,8 @@ JAX.
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from saddle.errors import SaddleError
 
 
@@ -29,6 +31,10 @@ class TaskSpec:
         str, ...
     ] = ()  # what `make(name, engine=...)` takes; none where there is no choice
     nickname: str = ""  # what presets call it: 'paper-circle'
+    choices: tuple[int, ...] = ()
+    """How many choices each discrete action has. Actions are then whole numbers, 0 to one less than
+    that, in rows of action_dim = len(choices); empty where actions are real numbers.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -43,6 +49,16 @@ class TaskSpec:
             raise SaddleError(
                 f"{self.name}: dt is {self.dt!r}; it must be a positive number of seconds"
             )
+        if self.choices and len(self.choices) != self.action_dim:
+            raise SaddleError(
+                f"{self.name}: choices is {self.choices!r}, but action_dim is {self.action_dim}; "
+                f"give one number for each action"
+            )
+        if not all(isinstance(n, int) and n >= 1 for n in self.choices):
+            raise SaddleError(
+                f"{self.name}: choices is {self.choices!r}; each must be a whole number of at "
+                f"least 1"
+            )
         self._check_constraints()
         for field in ("limits", "recommended_limits"):
             for limit in getattr(self, field):
@@ -50,6 +66,15 @@ class TaskSpec:
                     raise SaddleError(
                         f"{self.name}: {field} has {limit!r}; a cost limit is finite and 0 or more"
                     )
+
+    def random_actions(self, draw: np.random.Generator, worlds: int) -> np.ndarray:
+        """Actions [worlds, action_dim] of a policy that does not care: uniform in [-1, 1], or any
+        of the choices.
+        """
+        shape = (worlds, self.action_dim)
+        if self.choices:
+            return draw.integers(0, self.choices, shape).astype(np.float32)
+        return draw.uniform(-1, 1, shape).astype(np.float32)
 
     def _check_constraints(self) -> None:
         names = self.constraints
