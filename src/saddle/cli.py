@@ -20,6 +20,7 @@ from saddle.config import whole
 from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class
 from saddle.multipliers import GradientAscent, Rule, rules
+from saddle.tasks.gymnasium.options import EnvironmentOptions
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
 
@@ -27,8 +28,9 @@ DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to 
 
 TASK = arg(
     metavar="TASK",
-    help="A task's name, as 'saddle tasks' lists it, or module:attribute of one's own.",
+    help="A task's name, as 'saddle tasks' lists it, module:attribute of one's own, or gym:ID.",
 )
+Surroundings = Annotated[EnvironmentOptions, arg(name="")]
 
 app = Verbs()
 
@@ -147,6 +149,7 @@ def train(
     tensorboard: Annotated[
         bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")
     ] = False,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> int:
     """Train one multiplier rule on a task: --multiplier:ga (the default), --multiplier:fixed,
     --multiplier:pid ...
@@ -157,7 +160,7 @@ def train(
     from saddle.verbs.train import train
 
     return train(
-        task,
+        environment.applied_to(task),
         multiplier,
         limit,
         seeds,

@@ -9,7 +9,7 @@ it as they carry any task's name:
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, unquote
 
 from saddle import references
@@ -121,10 +121,11 @@ class Environment:
         if self.python is not None:
             options.append(("python", self.python))
         if self.timeout != TIMEOUT:
-            options.append(("timeout", f"{self.timeout:g}"))
+            options.append(("timeout", str(self.timeout).removesuffix(".0")))
         if not options:
             return self.source
-        return f"{self.source}?{'&'.join(f'{key}={_quoted(value)}' for key, value in options)}"
+        written = [f"{key}={quote(value, safe=_PLAIN)}" for key, value in options]
+        return f"{self.source}?{'&'.join(written)}"
 
     def _check(self) -> None:
         if isinstance(self.source, str):
@@ -157,47 +158,6 @@ _SINGLE = ("reward", "length", "python", "timeout")
 def is_environment(name: str) -> bool:
     """Whether a task's name is a reference that can only be an environment's."""
     return name.startswith(GYM) or (references.is_reference(name) and "?" in name)
-
-
-class EnvironmentOptions(NamedTuple):
-    """What the command line says of an environment beside its name."""
-
-    cost: tuple[str, ...] = ()
-    reward: str | None = None
-    imports: tuple[str, ...] = ()
-    python: str | None = None
-    length: int | None = None
-    timeout: float | None = None
-
-    def applied_to(self, task: str) -> str:
-        """The task's name where no option is given, else the reference with them all.
-
-        Options win over those that the reference has already; costs and imports are added.
-        """
-        if self == EnvironmentOptions():
-            return task
-        if not references.is_reference(task):
-            raise SaddleError(
-                f"{task} is a task with costs and a length of its own; --cost, --reward, --import, "
-                f"--python, --episode-length and --timeout are for environments: gym:ID or "
-                f"module:attribute"
-            )
-        given = Environment.parse(task)
-        return str(
-            Environment(
-                given.source,
-                cost=[*given.costs, *costs_of(self.cost)],
-                reward=given.reward if self.reward is None else self.reward,
-                length=given.length if self.length is None else self.length,
-                imports=[*given.imports, *self.imports],
-                python=given.python if self.python is None else self.python,
-                timeout=given.timeout if self.timeout is None else self.timeout,
-            )
-        )
-
-
-def _quoted(value: str) -> str:
-    return quote(value, safe=_PLAIN)
 
 
 def _whole(text: str, what: str) -> int:
