@@ -2,6 +2,7 @@
 said besides.
 """
 
+import dataclasses
 import json
 import shutil
 from itertools import pairwise
@@ -14,7 +15,7 @@ import pytest
 from learners.toys import Chain, TwoCosts
 
 import saddle
-from saddle import evaluate, policies, progress, rollouts
+from saddle import evaluation, policies, progress, rollouts
 from saddle.analysis import Options
 from saddle.cli import main
 from saddle.collect.steps import first_keys
@@ -258,6 +259,11 @@ def test_a_study_without_policies_says_so(two_costs, tmp_path, capsys):
     assert main(["evaluate", str(bare), "--episodes", "1", "--json"]) == 0
     said = capsys.readouterr()
     assert len(json.loads(said.out)) == 4 and "1 of 2 finished runs have no policy here" in said.err
+    told: list[str] = []
+    scores = saddle.evaluate(bare, episodes=1, on_message=told.append)
+    assert [dataclasses.asdict(score) for score in scores] == json.loads(said.out)
+    assert told == ["1 of 2 finished runs have no policy here; they are left out"]
+    assert capsys.readouterr() == ("", "")
     shutil.rmtree(bare / "policies")
     assert main(["evaluate", str(bare)]) == 2
     error = capsys.readouterr().err
@@ -330,7 +336,7 @@ def test_on_a_terminal_a_bar_goes_to_stderr(capsys, monkeypatch):
 
 
 def test_modes_are_named_in_the_order_they_are_played():
-    assert evaluate.MODES == ("deterministic", "stochastic")
+    assert evaluation.MODES == ("deterministic", "stochastic")
     one = made(0, "TwoCosts", obs_dim=1)  # which sees the same in every world
     by_mean, as_trained = rollouts.play([one], 5, seed=0)[0]
     assert len(set(by_mean[:, 0])) == 1 and len(set(as_trained[:, 0])) == 5

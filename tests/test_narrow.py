@@ -10,15 +10,15 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from saddle import evaluate
 from saddle.cli import main
-from saddle.evaluate import Score
+from saddle.evaluation import Score
 from saddle.parity import report
 from saddle.parity.events import Agreement
 from saddle.parity.tolerances import Bound
 from saddle.parity.verdict import Line, Report
-from saddle.study import view
 from saddle.study.unit import EpochDone
+from saddle.verbs.evaluate import print_scores
+from saddle.verbs.study import view
 
 CIRCLE = str(Path(__file__).parent.parent / "results" / "circle1")
 INTERVAL = re.compile(r"\[[^\[\]]*\]")
@@ -120,10 +120,10 @@ def test_evaluate_at_80_columns(terminal, capsys):
         for run in runs
         for mode in ("deterministic", "stochastic")
     ]
-    evaluate._print(scores)
+    print_scores(scores)
     wide = capsys.readouterr().out
     terminal(80)
-    evaluate._print(scores)
+    print_scores(scores)
     narrow = capsys.readouterr().out
     whole(narrow, wide)
     assert f"run {runs[0]} · policy deterministic\n" in COLOUR.sub("", narrow)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from saddle.collect.rollout import Decision as Decision
     from saddle.collect.rollout import Rollout as Rollout
     from saddle.errors import SaddleError as SaddleError
+    from saddle.evaluation import Score as Score
+    from saddle.evaluation import evaluate as evaluate
     from saddle.interface import analyze as analyze
     from saddle.interface import load_policy as load_policy
     from saddle.interface import run_study as run_study
@@ -52,9 +54,11 @@ _HOMES = {
     "Rollout": "saddle.collect.rollout",
     "Rule": "saddle.multipliers",
     "SaddleError": "saddle.errors",
+    "Score": "saddle.evaluation",
     "Stage": "saddle.study.plan",
     "Study": "saddle.study.store",
     "analyze": "saddle.interface",
+    "evaluate": "saddle.evaluation",
     "load_policy": "saddle.interface",
     "make": "saddle.tasks.registry",
     "open_study": "saddle.study.store",

@@ -41,17 +41,17 @@ def tasks(as_json: Json = False) -> None:
 
     Those of installed packages are loaded for that, and listed with where they come from.
     """
-    from saddle import tasks_table
+    from saddle.verbs.tasks import tasks
 
-    tasks_table.show(as_json)
+    tasks(as_json)
 
 
 @app.command
 def doctor(as_json: Json = False) -> None:
     """Say what this machine can do, and what to install for the rest."""
-    from saddle import doctor
+    from saddle.verbs.doctor import doctor
 
-    doctor.show(as_json)
+    doctor(as_json)
 
 
 @app.command
@@ -89,7 +89,7 @@ def play(
 
     Of a task that has no scene, reward and costs in time are drawn.
     """
-    from saddle.play import play
+    from saddle.verbs.play import play
 
     play(task, policy, out or Path(f"{task.rpartition(':')[2]}.png"), seed, steps, lidar)
 
@@ -117,9 +117,9 @@ def parity(
     """Replay reference transitions step by step and report the errors. Exits with 1 when a
     tolerance is missed.
     """
-    from saddle.parity import run
+    from saddle.verbs.parity import parity
 
-    return 0 if run(golden, sum(tasks, ()), precision, as_json, markdown, engine) else 1
+    return parity(golden, sum(tasks, ()), precision, as_json, markdown, engine)
 
 
 @app.command
@@ -194,7 +194,7 @@ def evaluate(
     """Play trained policies, by their mean and as trained: return, cost, and the share of violating
     episodes.
     """
-    from saddle.evaluate import evaluate
+    from saddle.verbs.evaluate import evaluate
 
     evaluate(path, episodes, limit, seed, as_json)
 
@@ -211,7 +211,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a trained policy as plain arrays, for use without Saddle."""
-    from saddle.evaluate import export
+    from saddle.verbs.export import export
 
     export(path, out, run)
 
@@ -257,17 +257,18 @@ def analyze(
     """Say what a study shows: lambda*, frontier, regimes, recommended limits, margins, and rules
     compared.
     """
-    from saddle.analysis import Options, verbs
+    from saddle.analysis import Options
+    from saddle.verbs.analyze import analyze
 
-    verbs.analyze(study, Options.of_command(limits, published, constraint, unfinished), as_json)
+    analyze(study, Options.of_command(limits, published, constraint, unfinished), as_json)
 
 
 @app.command(name="compare-paper")
 def compare_paper(study: StudyDir, as_json: Json = False) -> None:
     """Put a study's comparison of rules beside the published one, with a z-score per cell."""
-    from saddle.analysis import verbs
+    from saddle.verbs.compare_paper import compare_paper
 
-    verbs.compare_paper(study, as_json)
+    compare_paper(study, as_json)
 
 
 @app.command
@@ -281,9 +282,9 @@ def figures(
 ) -> None:
     """Draw every figure of a study (PDF and PNG) and write its tables (LaTeX, Markdown, CSV)."""
     from saddle.analysis import Options
-    from saddle.report.write import write
+    from saddle.verbs.figures import figures
 
-    write(study, out, Options.of_command(limits, published, constraint, unfinished))
+    figures(study, out, Options.of_command(limits, published, constraint, unfinished))
 
 
 @app.command
@@ -307,9 +308,9 @@ def report(
     rules compared.
     """
     from saddle.analysis import Options
-    from saddle.report.page import write
+    from saddle.verbs.report import report
 
-    write(study, out, Options.of_command(limits, published, constraint, unfinished))
+    report(study, out, Options.of_command(limits, published, constraint, unfinished))
 
 
 app.command(bench, name="bench", help="Measure speed on this machine.")

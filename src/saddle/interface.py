@@ -121,12 +121,11 @@ def analyze(
     counts runs that are still in progress.
     """
     from saddle.analysis import Options
-    from saddle.analysis.verbs import findings_of
+    from saddle.analysis.from_store import analyze_store
 
     path = study.path if isinstance(study, Study) else Path(study)
-    return findings_of(
-        path, Options.of_command((tuple(limits),), published, constraint, unfinished)
-    )
+    options = Options.of_command((tuple(limits),), published, constraint, unfinished)
+    return analyze_store(path, options)
 
 
 def load_policy(path: Path | str) -> "Policy":

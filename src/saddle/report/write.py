@@ -1,38 +1,17 @@
-"""`saddle figures`: every figure and table of a study, written to a folder."""
+"""Every figure and table of a study, written to a folder."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
 from matplotlib.figure import Figure
-from rich.markup import escape
 
-from saddle.analysis import Findings, Options, TaskFindings, analyze
-from saddle.console import console
+from saddle.analysis import Findings, TaskFindings
 from saddle.errors import SaddleError
 from saddle.report import figures_algorithms, figures_rules, figures_sweep, style
-from saddle.report.curves import training_curves
 from saddle.report.tables import tables
 
 Drawing = tuple[str, Callable[[], Figure]]
-
-
-def write(study: Path, out: Path, options: Options) -> None:
-    """Analyse the study in this directory, and write what there is to draw and to tabulate."""
-    from saddle import open_study
-
-    opened = open_study(study)
-    with opened.reading():
-        runs, metrics = opened.runs, opened.scan_metrics()
-        findings = analyze(runs, metrics, options)
-        curves = training_curves(runs, metrics, options.constraint)
-    files = write_all(findings, curves, out)
-    console().print(f"{len(files)} files in {out}", soft_wrap=True)
-    for note in (
-        *findings.notes,
-        *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes),
-    ):
-        console().print(f"[yellow]note[/] {escape(note)}")
 
 
 def write_all(findings: Findings, curves: pl.DataFrame, out: Path) -> list[Path]:

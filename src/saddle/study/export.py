@@ -1,4 +1,4 @@
-"""`saddle study export`: the two tables as CSV, for whoever has no Parquet."""
+"""A study's two tables as CSV, for whoever has no Parquet."""
 
 from pathlib import Path
 
