@@ -83,6 +83,7 @@ def play(
     lidar: Annotated[
         bool, arg(help="Draw the lidar readings around the robot.", help_behavior_hint="")
     ] = False,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play one episode and draw it: a point task from above, with the robot's way; a velocity task
     from the side.
@@ -91,7 +92,8 @@ def play(
     """
     from saddle.verbs.play import play
 
-    play(task, policy, out or Path(f"{task.rpartition(':')[2]}.png"), seed, steps, lidar)
+    picture = out or Path(f"{references.last_part(task)}.png")
+    play(environment.applied_to(task), policy, picture, seed, steps, lidar)
 
 
 @app.command
@@ -190,13 +192,22 @@ def evaluate(
     ] = (),
     seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
     as_json: Json = False,
+    task: Annotated[
+        str | None,
+        arg(
+            metavar="TASK",
+            help="Play them in another task of the same sizes.",
+            help_behavior_hint="(default: their own)",
+        ),
+    ] = None,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play trained policies, by their mean and as trained: return, cost, and the share of violating
     episodes.
     """
     from saddle.verbs.evaluate import evaluate
 
-    evaluate(path, episodes, limit, seed, as_json)
+    evaluate(path, episodes, limit, seed, as_json, environment.applied_to_option(task))
 
 
 @app.command

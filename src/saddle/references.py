@@ -4,7 +4,9 @@ not before.
 
 import contextlib
 import difflib
+import hashlib
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,6 +44,29 @@ def announcing(tell: Tell) -> Iterator[None]:
 def is_reference(name: str) -> bool:
     """Whether a name refers to a module's attribute, as 'my_package.tasks:Corridor' does."""
     return ":" in name
+
+
+def last_part(name: str) -> str:
+    """What a reference names within its module, without options; any other name as it is."""
+    return name.partition("?")[0].rpartition(":")[2]
+
+
+def file_name(name: str) -> str:
+    """A name or reference as part of a file's name on any system. Of options, which may be long,
+    it has a short sum.
+    """
+    before, _, options = name.partition("?")
+    safe = re.sub(r"[^\w.-]+", "-", before, flags=re.ASCII)
+    return f"{safe}-{_sum_of(options)}" if options else safe
+
+
+def run_name(name: str) -> str:
+    """The same for names of runs, whose parts are divided by '-'."""
+    return re.sub(r"[^A-Za-z0-9.]+", "_", file_name(name))
+
+
+def _sum_of(text: str) -> str:
+    return hashlib.blake2s(text.encode(), digest_size=3).hexdigest()
 
 
 def reference_to(thing: Any) -> str:

@@ -66,6 +66,14 @@ class EnvironmentOptions:
         ),
     ] = None
 
+    def applied_to_option(self, task: str | None) -> str | None:
+        """The same for a task that need not be given; without one there is nothing to apply to."""
+        if task is not None:
+            return self.applied_to(task)
+        if self != EnvironmentOptions():
+            raise SaddleError("the options of an environment need one; name it with --task")
+        return None
+
     def applied_to(self, task: str) -> str:
         """The task's name where no option is given, else a reference that holds them all.
 
