@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from saddle.study.plan import Stage as Stage
     from saddle.study.store import Study as Study
     from saddle.study.store import open_study as open_study
+    from saddle.tasks.gymnasium.environment import Environment as Environment
     from saddle.tasks.registry import make as make
     from saddle.tasks.registry import register as register
 
@@ -45,6 +46,7 @@ _HOMES = {
     "PID": "saddle.multipliers",
     "PPO": "saddle.learners",
     "Decision": "saddle.collect.rollout",
+    "Environment": "saddle.tasks.gymnasium.environment",
     "Fixed": "saddle.multipliers",
     "GradientAscent": "saddle.multipliers",
     "Learned": "saddle.learners.api",

@@ -21,6 +21,7 @@ from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class
 from saddle.learners.settings import begun_from
 from saddle.multipliers import GradientAscent, Rule, rules
+from saddle.tasks.gymnasium.options import EnvironmentOptions
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
 
@@ -28,8 +29,9 @@ DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to 
 
 TASK = arg(
     metavar="TASK",
-    help="A task's name, as 'saddle tasks' lists it, or module:attribute of one's own.",
+    help="A task's name, as 'saddle tasks' lists it, module:attribute of one's own, or gym:ID.",
 )
+Surroundings = Annotated[EnvironmentOptions, arg(name="")]
 
 Start = Annotated[
     str | None,
@@ -92,6 +94,7 @@ def play(
     lidar: Annotated[
         bool, arg(help="Draw the lidar readings around the robot.", help_behavior_hint="")
     ] = False,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play one episode and draw it: a point task from above, with the robot's way; a velocity task
     from the side.
@@ -100,7 +103,8 @@ def play(
     """
     from saddle.verbs.play import play
 
-    play(task, policy, out or Path(f"{task.rpartition(':')[2]}.png"), seed, steps, lidar)
+    picture = out or Path(f"{references.last_part(task)}.png")
+    play(environment.applied_to(task), policy, picture, seed, steps, lidar)
 
 
 @app.command
@@ -159,6 +163,7 @@ def train(
     tensorboard: Annotated[
         bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")
     ] = False,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> int:
     """Train one multiplier rule on a task: --multiplier:ga (the default), --multiplier:fixed,
     --multiplier:pid ...
@@ -169,7 +174,7 @@ def train(
     from saddle.verbs.train import train
 
     return train(
-        task,
+        environment.applied_to(task),
         multiplier,
         limit,
         seeds,
@@ -258,13 +263,22 @@ def evaluate(
     ] = (),
     seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
     as_json: Json = False,
+    task: Annotated[
+        str | None,
+        arg(
+            metavar="TASK",
+            help="Play them in another task of the same sizes.",
+            help_behavior_hint="(default: their own)",
+        ),
+    ] = None,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play trained policies, by their mean and as trained: return, cost, and the share of violating
     episodes.
     """
     from saddle.verbs.evaluate import evaluate
 
-    evaluate(path, episodes, limit, seed, as_json)
+    evaluate(path, episodes, limit, seed, as_json, environment.applied_to_option(task))
 
 
 @app.command

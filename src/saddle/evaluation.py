@@ -1,6 +1,7 @@
 """What trained policies do: whole episodes of every policy that a study or a folder holds."""
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ class Trained(NamedTuple):
     run: str
     policy: NetworkPolicy
     limits: Limits  # of each constraint; empty where nobody knows
+
+    def moved_to(self, task: str) -> "Trained":
+        """The same policy, to be played in another task."""
+        return self._replace(policy=dataclasses.replace(self.policy, task=task))
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ def evaluate(
     episodes: int = 100,
     limits: Sequence[float] = (),
     seed: int = 0,
+    task: str | None = None,
     on_message: OnMessage | None = None,
     counting: Counting = _uncounted,
 ) -> list[Score]:
@@ -73,13 +79,16 @@ def evaluate(
     a score for each of them, mode by mode and constraint by constraint.
 
     `limits` has one for each constraint, in place of the runs' own; none keeps those. `seed` is
-    that of the worlds, which are the same for every policy. `on_message` is told what was left
+    that of the worlds, which are the same for every policy. `task` plays them in another one than
+    they were trained on, of the same sizes. `on_message` is told what was left
     out; `counting` shows how far it is.
     """
     if episodes < 1:
         raise SaddleError(f"--episodes is {episodes}; it must be at least 1")
     check_seeds([seed])
     found = _policies(Path(path), on_message)
+    if task is not None:
+        found = [one.moved_to(task) for one in found]
     if limits:
         found = [one._replace(limits=_fitting(one.policy.task, limits)) for one in found]
     return list(_scores(found, episodes, seed, counting))

@@ -73,6 +73,7 @@ class Population:
         options = {} if engine is None else {"engine": engine}
         made: Any = tasks.make(task, **options) if isinstance(task, str) else task
         self.spec = made.spec
+        self._world_bytes: int = getattr(made, "world_bytes", 0)
         self.task = task if isinstance(task, str) else self.spec.name
         self.settings = settings
         self.members = tuple(members)
@@ -103,10 +104,14 @@ class Population:
 
     @property
     def member_bytes(self) -> int:
-        """Device memory that one more member takes, roughly."""
-        return self.settings.member_bytes(
+        """Memory that one more member takes, roughly: the learner's, and that of worlds that say
+        how much they take.
+        """
+        learning = self.settings.member_bytes(
             self.spec.obs_dim, self.spec.action_dim, len(self.spec.constraints)
         )
+        worlds = self.settings.worlds_for(self.spec.episode_length)
+        return learning + worlds * self._world_bytes
 
     def init(self) -> PopulationState:
         """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them

@@ -30,7 +30,7 @@ def measure(name: str, task: HostTask, count: int) -> HostResult:
         spent = 0.0
         done = 0
         while spent < SECONDS:
-            actions = draw.uniform(-1, 1, (count, task.spec.action_dim)).astype(np.float32)
+            actions = task.spec.random_actions(draw, count)
             start = time.perf_counter()
             worlds.step(actions)
             spent += time.perf_counter() - start

@@ -30,6 +30,8 @@ class HostCollector:
         self.count = settings.worlds_for(task.spec.episode_length)
         """Worlds of a member."""
         self._made: HostWorlds | None = None
+        self._there: dict[str, np.ndarray] | None = None
+        """The state that the worlds are in now, as it was handed out."""
         self._act = jax.jit(partial(_act, agent))
         self._look = jax.jit(jax.vmap(partial(look, settings)))
         self._account = jax.jit(account)
@@ -46,10 +48,11 @@ class HostCollector:
     def fresh(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
         """New worlds, and the moments of what they show first. keys [M] of this epoch."""
         bits = np.asarray(jax.vmap(jax.random.bits)(first_keys(keys, self.count))).astype(np.uint64)
-        obs = self._worlds.reset(bits).reshape(self.members, self.count, -1)
-        constraints = len(self._worlds.spec.constraints)
-        worlds, recent = self._begin(moments, {}, jnp.asarray(obs, jnp.float32), m=constraints)
-        return worlds._replace(state=self._worlds.save()), recent
+        obs = self._worlds.reset(bits)
+        worlds, recent = self._started(moments, obs)
+        # Worlds that begin anew in every epoch are told by their seeds, which costs nothing.
+        self._there = {"seeds": bits} if self._together else self._worlds.save()
+        return worlds._replace(state=self._there), recent
 
     def stagger(self, worlds: Worlds) -> Worlds:
         """As on the device."""
@@ -62,8 +65,7 @@ class HostCollector:
         self, actor: Any, moments: Moments, recent: Moments, worlds: Worlds, keys: Array
     ) -> tuple[Worlds, Moments, Rollout]:
         """As on the device."""
-        self._worlds.load(worlds.state)
-        running = worlds._replace(state={})
+        running = self._put(moments, worlds)._replace(state={})
         rows = []
         for t in range(self.settings.steps_per_epoch // self.count):
             decision: Decision = self._act(actor, running.seen, keys, t)
@@ -81,7 +83,47 @@ class HostCollector:
             running = Worlds({}, seen, totals, whole)
             rows.append(row)
         rollout = jax.tree.map(lambda *xs: jnp.stack(xs), *rows)
-        return running._replace(state=self._worlds.save()), self._merge(moments, recent), rollout
+        if not self._together:
+            self._there = self._worlds.save()
+            running = running._replace(state=self._there)
+        return running, self._merge(moments, recent), rollout
+
+    @property
+    def _together(self) -> bool:
+        """Whether every epoch starts with fresh worlds, so that none is ever gone on with."""
+        return self.settings.layout == "study"
+
+    def _started(self, moments: Moments, obs: np.ndarray) -> tuple[Worlds, Moments]:
+        """Worlds that have just been reset. obs [M * W, obs_dim]."""
+        shown = jnp.asarray(obs, jnp.float32).reshape(self.members, self.count, -1)
+        return self._begin(moments, {}, shown, m=len(self._worlds.spec.constraints))
+
+    def _put(self, moments: Moments, worlds: Worlds) -> Worlds:
+        """Have the worlds be where that state says. Where they are there already, as in every
+        epoch after the first, nothing is loaded.
+        """
+        there = self._there
+        self._there = None  # should a step fail, nobody knows where they are
+        if worlds.state is there:
+            return worlds
+        if self._together:
+            self._worlds.reset(worlds.state["seeds"])
+            return worlds
+        restarted = self._worlds.load(worlds.state)
+        if restarted is None:
+            return worlds
+        anew, _ = self._started(moments, restarted.obs)
+        where = jnp.asarray(restarted.where).reshape(self.members, self.count)
+
+        def chosen(new: Array, old: Array) -> Array:
+            return jnp.where(where.reshape(*where.shape, *[1] * (new.ndim - 2)), new, old)
+
+        return Worlds(
+            worlds.state,
+            seen=chosen(anew.seen, worlds.seen),
+            totals=chosen(anew.totals, worlds.totals),
+            whole=chosen(anew.whole, worlds.whole),
+        )
 
     def _split(self, x: np.ndarray) -> Array:
         return jnp.asarray(x).reshape(self.members, self.count, *x.shape[1:])

@@ -85,8 +85,8 @@ def rule_name(rule: str) -> str:
 
 
 def short(task: str) -> str:
-    """'SafetyPointCircle1-v0' as 'PointCircle1'."""
-    return task.removeprefix("Safety").rsplit("-v", 1)[0]
+    """'SafetyPointCircle1-v0' as 'PointCircle1', a reference without its options."""
+    return task.partition("?")[0].removeprefix("Safety").rsplit("-v", 1)[0]
 
 
 def say(axes: Axes, text: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 from matplotlib.figure import Figure
 
+from saddle import references
 from saddle.analysis import Findings, TaskFindings
 from saddle.errors import SaddleError
 from saddle.report import figures_algorithms, figures_rules, figures_sweep, style
@@ -43,7 +44,7 @@ def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
         parts = [part for part in swept if part.task == task]
         if len(parts) > 1:
             yield (
-                f"algorithms-{_file_name(task)}",
+                f"algorithms-{references.file_name(task)}",
                 lambda parts=parts: figures_algorithms.overlay(parts),
             )
 
@@ -65,10 +66,5 @@ def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Dr
 
 def _name(part: TaskFindings, findings: Findings) -> str:
     alone = len({other.algorithm for other in findings.tasks}) == 1
-    task = _file_name(part.task)
+    task = references.file_name(part.task)
     return task if alone else f"{task}-{part.algorithm}"
-
-
-def _file_name(task: str) -> str:
-    """A task's name, or reference, as part of a file's name on any system."""
-    return task.replace(":", "-")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from saddle import references
 from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_to_dict
@@ -298,10 +299,12 @@ def spaced(low: float, high: float, count: int) -> tuple[float, ...]:
 
 
 def short(task: str) -> str:
-    """The task's name in run and unit names: without family prefix and version, safe as a file's
-    name.
+    """The task's name in run and unit names, safe as a file's name: without family prefix and
+    version, or a reference with a short sum of its options.
     """
-    return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"^Safety|-v\d+$", "", task))
+    if references.is_reference(task):
+        return references.run_name(task.removeprefix("gym:"))
+    return references.run_name(re.sub(r"^Safety|-v\d+$", "", task))
 
 
 HOW_IT_RUNS = ("chunk", "members")

@@ -22,6 +22,13 @@ class HostStep(NamedTuple):
     truncated: np.ndarray  # [N] bool
 
 
+class Restarted(NamedTuple):
+    """Worlds that could not go on from where they were saved, and began a new episode instead."""
+
+    where: np.ndarray  # [N] bool
+    obs: np.ndarray  # [N, obs_dim], what to act on next: first observations where `where` holds
+
+
 class HostWorlds(Protocol):
     """N worlds of one task. What happens in a world depends on its seed and its actions alone."""
 
@@ -43,8 +50,10 @@ class HostWorlds(Protocol):
         """
         ...
 
-    def load(self, saved: dict[str, np.ndarray]) -> None:
-        """Go on from what `save` returned."""
+    def load(self, saved: dict[str, np.ndarray]) -> Restarted | None:
+        """Go on from what `save` returned. Worlds that cannot be saved tell which of them began a
+        new episode.
+        """
         ...
 
 

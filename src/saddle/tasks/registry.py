@@ -5,6 +5,7 @@ A reference 'module:attribute' may stand wherever a name may. Nothing is importe
 made: names, and the specs that were registered with them, are known without.
 """
 
+import contextlib
 import difflib
 import importlib.metadata
 import re
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 
 from saddle import references
 from saddle.errors import SaddleError
+from saddle.tasks.gymnasium.environment import Environment, is_environment
 from saddle.tasks.host import HostTask
 from saddle.tasks.spec import TaskSpec
 
@@ -85,6 +87,9 @@ def entry(name: str) -> Entry:
     """
     if name in _TASKS:
         return _TASKS[name]
+    if is_environment(name):
+        environment = Environment.parse(name)
+        return Entry(name, environment, None, environment.name)
     if references.is_reference(name):
         references.parse(name, "task")
         return Entry(name, name, None, name)
@@ -164,6 +169,10 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
         is_own = known.name == factory  # a reference by itself: the current directory counts
         factory = references.load(factory, "task", known.name, here=is_own, quiet=known.ours)
     task = _called(known.name, factory, options)
+    if _makes_environments(task):
+        with contextlib.suppress(Exception):
+            task.close()
+        task = _environment_task(Environment(known.factory))
     if not _is_task(task):
         raise SaddleError(
             f"{known.name} is not a task (its type is {type(task).__name__}); a task has spec, "
@@ -184,6 +193,8 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
 
 def _called(name: str, factory: Any, options: dict[str, Any]) -> Any:
     """What the factory makes; a task is its own factory."""
+    if isinstance(factory, Environment):
+        factory = _environment_task(factory)
     if not isinstance(factory, type) and (_is_task(factory) or not callable(factory)):
         if options:
             raise SaddleError(f"{name} is one task and takes no options: {', '.join(options)}")
@@ -200,6 +211,18 @@ def _called(name: str, factory: Any, options: dict[str, Any]) -> Any:
         ) from error
     except Exception as error:
         raise SaddleError(f"{name} cannot be made ({references.because(error)})") from error
+
+
+def _environment_task(environment: Environment) -> Any:
+    """The task that an environment is. What steps it is imported then."""
+    from saddle.tasks.gymnasium.task import EnvironmentTask
+
+    return EnvironmentTask(environment)
+
+
+def _makes_environments(thing: Any) -> bool:
+    """Whether what a factory made is an environment of Gymnasium or the like, and no task."""
+    return all(hasattr(thing, member) for member in ("reset", "step", "action_space"))
 
 
 def _is_task(thing: Any) -> bool:

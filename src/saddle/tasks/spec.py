@@ -5,6 +5,8 @@ JAX.
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from saddle.errors import SaddleError
 
 
@@ -29,7 +31,10 @@ class TaskSpec:
         str, ...
     ] = ()  # what `make(name, engine=...)` takes; none where there is no choice
     nickname: str = ""  # what presets call it: 'paper-circle'
-    choices: tuple[int, ...] = ()  # of each discrete action; none where actions are real numbers
+    choices: tuple[int, ...] = ()
+    """How many choices each discrete action has. Actions are then whole numbers, 0 to one less than
+    that, in rows of action_dim = len(choices); empty where actions are real numbers.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -67,6 +72,15 @@ class TaskSpec:
                 f"{self.name}: choices has {len(choices)} entries, but action_dim is "
                 f"{self.action_dim}; they must agree"
             )
+
+    def random_actions(self, draw: np.random.Generator, worlds: int) -> np.ndarray:
+        """Actions [worlds, action_dim] of a policy that does not care: uniform in [-1, 1], or any
+        of the choices.
+        """
+        shape = (worlds, self.action_dim)
+        if self.choices:
+            return draw.integers(0, self.choices, shape).astype(np.int32)
+        return draw.uniform(-1, 1, shape).astype(np.float32)
 
     def _check_constraints(self) -> None:
         names = self.constraints

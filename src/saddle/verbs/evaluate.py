@@ -14,11 +14,22 @@ from saddle.words import counted
 
 
 def evaluate(
-    path: Path, episodes: int, limits: tuple[float, ...], seed: int, as_json: bool
+    path: Path,
+    episodes: int,
+    limits: tuple[float, ...],
+    seed: int,
+    as_json: bool,
+    task: str | None = None,
 ) -> None:
     """Play the policies of a study or of a folder, and print how they fare."""
     scores = scores_of(
-        path, episodes=episodes, limits=limits, seed=seed, on_message=_say, counting=counting
+        path,
+        episodes=episodes,
+        limits=limits,
+        seed=seed,
+        task=task,
+        on_message=_say,
+        counting=counting,
     )
     if as_json:
         print(json.dumps([asdict(one) for one in scores], indent=2))
