@@ -217,6 +217,7 @@ def frontier(
         ),
     ] = None,
     lambdas: Annotated[int, arg(metavar="N", help="Multipliers in all.")] = 9,
+    environment: Surroundings = EnvironmentOptions(),
     learner: LearnerSettings = PPO(),
     start: Start = None,
     resume: Annotated[
@@ -241,9 +242,10 @@ def frontier(
     from saddle.verbs.frontier import frontier
 
     count = None if steps is None else whole("--steps", steps)
-    wish = Wish(task, limit, seeds, count, lambdas, begun_from(learner, start))
+    name = environment.applied_to(task)
+    wish = Wish(name, limit, seeds, count, lambdas, begun_from(learner, start))
     return frontier(
-        wish, out or Path(f"frontier-{short(task)}"), resume, limit_time, process.began()
+        wish, out or Path(f"frontier-{short(name)}"), resume, limit_time, process.began()
     )
 
 

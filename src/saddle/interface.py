@@ -24,6 +24,8 @@ from saddle.study.program import POPULATION, factory
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
 from saddle.study.unit import EpochDone
+from saddle.tasks.gymnasium.costs import CostLike
+from saddle.tasks.naming import TaskLike, name_of
 
 if TYPE_CHECKING:
     from saddle.analysis import Findings
@@ -89,12 +91,17 @@ def run_study(
 
 
 def frontier(
-    task: str,
+    task: TaskLike,
     out: Path | str | None = None,
     *,
     limits: Sequence[float] = (),
+    cost: CostLike | Sequence[CostLike] = (),
+    reward: str | int | None = None,
+    episode_length: int | None = None,
+    imports: Sequence[str] = (),
+    python: str | None = None,
     seeds: int = 3,
-    steps: int | None = None,
+    steps: float | None = None,
     lambdas: int = 9,
     learner: LearnerSettings | None = None,
     resume: bool = False,
@@ -104,6 +111,12 @@ def frontier(
 ) -> Study:
     """Train what a task's frontier takes; returns the study in the directory `out`.
 
+    `task` is a task, its name or its reference, or a function that makes an environment of
+    Gymnasium or the like. For an environment, `cost` says where its costs come from (a key of info,
+    a component of a vector reward, a function; several are several constraints), `reward` which
+    component of a vector reward to earn, `episode_length` when to cut an episode, `imports` which
+    modules register its id, and `python` another interpreter to run it in.
+
     A pilot of three multipliers finds where costs lie; the others, `lambdas` in all, are put where
     they tell most: beyond the pilot's ends where a limit lies there, else around `limits` and where
     the frontier bends. Without `learner`, networks and epochs are sized for this machine and the
@@ -111,9 +124,12 @@ def frontier(
     frontier that is there goes on. `saddle.analyze` says what was found.
     """
     count = None if steps is None else whole("steps", steps)
-    wish = Wish(task, tuple(limits), seeds, count, lambdas, learner)
-    path = Path(out) if out is not None else Path(f"frontier-{short(task)}")
-    study = open_frontier(wish, tasks.spec_of(task).episode_length, path, resume)
+    name = name_of(
+        task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
+    )
+    wish = Wish(name, tuple(limits), seeds, count, lambdas, learner)
+    path = Path(out) if out is not None else Path(f"frontier-{short(name)}")
+    study = open_frontier(wish, tasks.spec_of(name).episode_length, path, resume)
     with Stopper(limit_seconds) as stop:
         return train_frontier(study, wish, stop, _Callbacks(on_epoch, on_message))
 
