@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from saddle.tasks import HostTask
+from saddle.tasks.host import random_actions
 
 SECONDS = 1.0  # of each measurement
 ROUNDS = 3  # such measurements; the fastest counts, since a busy neighbour only ever slows one
@@ -30,7 +31,7 @@ def measure(name: str, task: HostTask, count: int) -> HostResult:
         spent = 0.0
         done = 0
         while spent < SECONDS:
-            actions = task.spec.random_actions(draw, count)
+            actions = random_actions(task.spec, draw, count)
             start = time.perf_counter()
             worlds.step(actions)
             spent += time.perf_counter() - start

@@ -5,8 +5,6 @@ JAX.
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from saddle.errors import SaddleError
 
 
@@ -72,15 +70,6 @@ class TaskSpec:
                 f"{self.name}: choices has {len(choices)} entries, but action_dim is "
                 f"{self.action_dim}; they must agree"
             )
-
-    def random_actions(self, draw: np.random.Generator, worlds: int) -> np.ndarray:
-        """Actions [worlds, action_dim] of a policy that does not care: uniform in [-1, 1], or any
-        of the choices.
-        """
-        shape = (worlds, self.action_dim)
-        if self.choices:
-            return draw.integers(0, self.choices, shape).astype(np.int32)
-        return draw.uniform(-1, 1, shape).astype(np.float32)
 
     def _check_constraints(self) -> None:
         names = self.constraints
