@@ -14,6 +14,7 @@ from tyro.conf import Positional, UseAppendAction, arg, subcommand
 import saddle
 from saddle import process, references, streams
 from saddle.cli_bench import Engine, Json, Tasks, bench, bench_learner, bench_study
+from saddle.cli_environment import EnvironmentOptions
 from saddle.cli_parse import Verbs, parse
 from saddle.cli_study import imports, study
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, whole
@@ -21,7 +22,6 @@ from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class
 from saddle.learners.settings import begun_from
 from saddle.multipliers import GradientAscent, Rule, rules
-from saddle.tasks.gymnasium.options import EnvironmentOptions
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
 

@@ -20,6 +20,10 @@ class OneStep(gymnasium.Env):
         reward, costs = self.outcome(action)
         return np.ones(1), reward, False, True, costs
 
+    def outcome(self, action):
+        """Reward, and costs by name."""
+        raise NotImplementedError
+
 
 class BanditEnv(OneStep):
     """toys.Bandit."""
