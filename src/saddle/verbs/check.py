@@ -18,6 +18,7 @@ from saddle.learners import PPO, LearnerSettings
 from saddle.study.status import duration
 from saddle.tables import Column, print_table
 from saddle.tasks import TaskSpec
+from saddle.tasks.gymnasium.facts import Facts
 from saddle.trial import Trial
 from saddle.verbs.exit_codes import FINISHED
 
@@ -36,7 +37,8 @@ class Report:
     """What was found; None where it could not be."""
 
     task: str
-    made: Any
+    facts: Facts | None
+    """Of an environment."""
     spec: TaskSpec | None
     trial: Trial | None
     forecast: float | None
@@ -59,11 +61,13 @@ def check(task: str, quick: bool, as_json: bool) -> int:
 def examine(task: str, quick: bool = False, learner: LearnerSettings = PPO()) -> Report:
     """Make the task, and play a random policy in it; quick: without the forecast."""
     made = tasks.make(task)
+    facts: Facts | None = None
     spec: TaskSpec | None = None
     seen: Trial | None = None
     forecast: float | None = None
     found: list[Problem] = []
     try:
+        facts = getattr(made, "facts", None)
         spec = made.spec
         assert spec is not None
         seen = trial.play(made)
@@ -72,7 +76,7 @@ def examine(task: str, quick: bool = False, learner: LearnerSettings = PPO()) ->
             forecast = _forecast(task, learner)
     except SaddleError as error:
         found.append(Problem(str(error), wrong=True))
-    return Report(task, made, spec, seen, forecast, found)
+    return Report(task, facts, spec, seen, forecast, found)
 
 
 def _forecast(task: str, learner: LearnerSettings) -> float:
@@ -99,7 +103,7 @@ def _print(report: Report) -> None:
 
 def _rows(report: Report) -> list[Row]:
     rows: list[Row] = []
-    facts = getattr(report.made, "facts", None)
+    facts = report.facts
     if report.spec is not None:
         rows += _of_spec(report.spec, facts)
     elif facts is not None:
@@ -110,6 +114,7 @@ def _rows(report: Report) -> list[Row]:
         ways = {
             "state": "by its get_state and set_state",
             "pickle": "whole",
+            "attributes": "by its attributes",
             None: "not at all: a training that is resumed goes on with its worlds' next episodes",
         }
         rows.append(("can be saved", ways[facts.way]))
@@ -120,7 +125,7 @@ def _rows(report: Report) -> list[Row]:
     return rows
 
 
-def _of_spec(spec: TaskSpec, facts: Any) -> list[Row]:
+def _of_spec(spec: TaskSpec, facts: Facts | None) -> list[Row]:
     actions = f"{spec.action_dim} in [-1, 1]"
     if spec.choices:
         actions = f"one of {' x '.join(map(str, spec.choices))} choices"
@@ -134,7 +139,7 @@ def _of_spec(spec: TaskSpec, facts: Any) -> list[Row]:
     ]
 
 
-def _spread(facts: Any) -> str:
+def _spread(facts: Facts) -> str:
     """What [-1, 1] means to an environment."""
     low = facts.action_low
     high = facts.action_high
@@ -179,10 +184,9 @@ def _facts(report: Report) -> dict[str, Any]:
             "length": seen.lengths.tolist(),
             "share_of_steps_with_cost": (seen.step_costs > 0).mean(axis=0).tolist(),
         }
-    facts = getattr(report.made, "facts", None)
-    if facts is not None:
-        found["saved"] = facts.way
-        found["python"] = facts.python
+    if report.facts is not None:
+        found["saved"] = report.facts.way
+        found["python"] = report.facts.python
     if report.forecast is not None:
         found["frontier_seconds"] = report.forecast
     found["problems"] = [dataclasses.asdict(problem) for problem in report.problems]
