@@ -66,6 +66,26 @@ def doctor(as_json: Json = False) -> None:
 
 
 @app.command
+def check(
+    task: Annotated[Positional[str], TASK],
+    environment: Surroundings = EnvironmentOptions(),
+    quick: Annotated[
+        bool, arg(help="Do not measure how long a frontier takes here.", help_behavior_hint="")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Look at a task before training on it: sizes, costs, seeds, speed, and what a random policy
+    meets.
+
+    A line for each thing that would make a training wrong or slow says what to do. Exits with 1
+    where it would be wrong.
+    """
+    from saddle.verbs.check import check
+
+    return check(environment.applied_to(task), quick, as_json)
+
+
+@app.command
 def play(
     task: Annotated[Positional[str], TASK],
     policy: Annotated[

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from saddle import references
 from saddle.errors import SaddleError
 from saddle.tasks.gymnasium.environment import Environment, is_environment
+from saddle.tasks.gymnasium.task import EnvironmentTask
 from saddle.tasks.host import HostTask
 from saddle.tasks.spec import TaskSpec
 
@@ -123,7 +124,7 @@ def make(name: str, **options: Any) -> Any:
     """
     known = entry(name)
     task = _made(known, options)
-    if not known.ours and name not in _checked:
+    if not known.ours and name not in _checked and not isinstance(task, EnvironmentTask):
         from saddle.tasks.check import check_shapes
 
         check_shapes(task, name)
@@ -185,11 +186,13 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
     if isinstance(factory, str):
         is_own = known.name == factory  # a reference by itself: the current directory counts
         factory = references.load(factory, "task", known.name, here=is_own, quiet=known.ours)
+    if isinstance(factory, Environment):
+        return _of_environment(known.name, factory, options)
     task = _called(known.name, factory, options)
     if _makes_environments(task):
         with contextlib.suppress(Exception):
             task.close()
-        task = _environment_task(Environment(known.factory))
+        return _of_environment(known.name, Environment(known.factory), options)
     if not is_task(task):
         raise SaddleError(
             f"{known.name} is not a task (its type is {type(task).__name__}); a task has spec, "
@@ -210,8 +213,6 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
 
 def _called(name: str, factory: Any, options: dict[str, Any]) -> Any:
     """What the factory makes; a task is its own factory."""
-    if isinstance(factory, Environment):
-        factory = _environment_task(factory)
     if not isinstance(factory, type) and (is_task(factory) or not callable(factory)):
         if options:
             raise SaddleError(f"{name} is one task and takes no options: {', '.join(options)}")
@@ -230,10 +231,13 @@ def _called(name: str, factory: Any, options: dict[str, Any]) -> Any:
         raise SaddleError(f"{name} cannot be made ({references.because(error)})") from error
 
 
-def _environment_task(environment: Environment) -> Any:
-    """The task that an environment is. What steps it is imported then."""
-    from saddle.tasks.gymnasium.task import EnvironmentTask
-
+def _of_environment(name: str, environment: Environment, options: dict[str, Any]) -> Any:
+    """The task that an environment is. Nothing is asked about it yet."""
+    if options:
+        raise SaddleError(
+            f"{name} takes no options: {', '.join(options)}; name a function that makes the "
+            f"environment with them"
+        )
     return EnvironmentTask(environment)
 
 

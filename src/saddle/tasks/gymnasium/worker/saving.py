@@ -12,17 +12,20 @@ from .episodes import Episodes
 from .signals import read_step
 from .spaces import Actions
 
-STATE, PICKLE = "state", "pickle"
+STATE = "state"  # by the environment's own get_state and set_state
+PICKLE = "pickle"  # the whole environment
+ATTRIBUTES = "attributes"  # of it and of its wrappers: many that pickle would only make anew
+WAYS = (STATE, PICKLE, ATTRIBUTES)
 MOST_BYTES = 1 << 16  # of a world; every epoch saves all of them
 TRIED = 5  # steps of a copy beside its original
 
 
 def way_of(episodes: Episodes, actions: Actions) -> Optional[str]:
-    """How such a world can be saved, or None: by its `get_state` and `set_state`, or pickled whole.
+    """How such a world can be saved, one of WAYS, or None.
 
     What was saved goes on exactly as the original does, or it does not count.
     """
-    for way in (STATE, PICKLE):
+    for way in WAYS:
         try:
             if _goes_on(episodes, actions, way):
                 return way
@@ -33,8 +36,12 @@ def way_of(episodes: Episodes, actions: Actions) -> Optional[str]:
 
 def save(env: Any, way: str) -> bytes:
     """A world as bytes."""
-    thing = _holder(env).get_state() if way == STATE else env
-    return _pickler().dumps(thing)
+    saved = env
+    if way == STATE:
+        saved = _holder(env).get_state()
+    elif way == ATTRIBUTES:
+        saved = [_own_attributes(layer) for layer in _layers(env)]
+    return _pickler().dumps(saved)
 
 
 def restore(episodes: Episodes, way: str, data: bytes, seed: int) -> Episodes:
@@ -42,8 +49,12 @@ def restore(episodes: Episodes, way: str, data: bytes, seed: int) -> Episodes:
     found = pickle.loads(data)
     if way == PICKLE:
         return Episodes(found)
-    episodes.begin(seed)  # for the counters of wrappers, which the state may not hold
-    _holder(episodes.env).set_state(found)
+    episodes.begin(seed)  # for whatever else there is, such as the counters of wrappers
+    if way == STATE:
+        _holder(episodes.env).set_state(found)
+        return episodes
+    for layer, attributes in zip(_layers(episodes.env), found):
+        vars(layer).update(attributes)
     return episodes
 
 
@@ -79,6 +90,18 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     array = np.asarray(value)
     return (array.shape, array.astype(np.float64).tobytes())
+
+
+def _layers(env: Any) -> list[Any]:
+    """The environment within its wrappers, outermost first."""
+    layers = [env]
+    while "env" in vars(layers[-1]):
+        layers.append(layers[-1].env)
+    return layers
+
+
+def _own_attributes(layer: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(layer).items() if name != "env"}
 
 
 def _holder(env: Any) -> Any:
