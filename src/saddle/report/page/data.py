@@ -18,6 +18,7 @@ from saddle.analysis.constraints import BY_CONSTRAINT, further, seen_by
 from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import final_values
+from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.report.page.curves import QUANTITIES, binned, pack
 from saddle.report.page.ladder import ladder
