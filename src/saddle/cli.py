@@ -326,7 +326,8 @@ Limits = Annotated[  # one tuple per --limit, as with --task
     arg(
         name="limit",
         metavar="D ...",
-        help="Cost limits to look at.",
+        help="Cost limits to look at; with several constraints one of each, and --limit again for "
+        "further sets.",
         help_behavior_hint="(default: those of the runs, and the published ones)",
     ),
 ]
@@ -338,7 +339,12 @@ Published = Annotated[
     ),
 ]
 Constraint = Annotated[
-    int, arg(metavar="N", help="Which of several constraints to look at; the first is 0.")
+    str | None,
+    arg(
+        metavar="NAME|N",
+        help="Which of several constraints to look at: its name, or its place from 0.",
+        help_behavior_hint="(default: each of them)",
+    ),
 ]
 Unfinished = Annotated[
     bool,
@@ -354,7 +360,7 @@ def analyze(
     study: StudyDir,
     limits: Limits = (),
     published: Published = False,
-    constraint: Constraint = 0,
+    constraint: Constraint = None,
     unfinished: Unfinished = False,
     as_json: Json = False,
 ) -> None:
@@ -381,7 +387,7 @@ def figures(
     out: Annotated[Path, arg(metavar="DIR", help="Folder to write to; made if need be.")],
     limits: Limits = (),
     published: Published = False,
-    constraint: Constraint = 0,
+    constraint: Constraint = None,
     unfinished: Unfinished = False,
 ) -> None:
     """Draw every figure of a study (PDF and PNG) and write its tables (LaTeX, Markdown, CSV)."""
@@ -405,7 +411,7 @@ def report(
         ),
     ] = (),
     published: Published = False,
-    constraint: Constraint = 0,
+    constraint: Constraint = None,
     unfinished: Unfinished = False,
 ) -> None:
     """Write one HTML file that shows a study, offline: frontier, profile, lambda* at any limit,
@@ -506,13 +512,27 @@ def _rule_last(argv: Sequence[str]) -> list[str]:
     front: list[str] = []
     rule: list[str] = []
     options: list[str] = []
+    wants_value = takes_more = False  # the option before: has none yet, may have further numbers
     for word in argv:
         if word.startswith(("--multiplier:", "multiplier:")):
             rule.append(word.removeprefix("--"))
+            wants_value = takes_more = False
         elif word.startswith("--multiplier."):
             options.append(word)
-        elif options and options[-1].startswith("--multiplier.") and "=" not in options[-1]:
-            options.append(word)  # the value of the option before it
+            wants_value = takes_more = "=" not in word
+        elif wants_value or (takes_more and _is_number(word)):
+            options.append(word)
+            wants_value = False
         else:
             front.append(word)
+            takes_more = False
     return front + rule + options
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word can be one of several values, as in --multiplier.init 0.5 2."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

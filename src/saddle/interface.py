@@ -157,22 +157,26 @@ def training_plan(
 def analyze(
     study: Study | Path | str,
     *,
-    limits: Sequence[float] = (),
+    limits: Sequence[float] | Sequence[Sequence[float]] = (),
     published: bool = False,
-    constraint: int = 0,
+    constraint: int | str | None = None,
     unfinished: bool = False,
 ) -> "Findings":
     """What a study shows: frontier, profile, lambda*, regimes, recommended limits, rules compared.
 
-    `limits` are cost limits to look at beside those of the runs; `published` smooths as the
-    published study does; `constraint` is which of several to look at, counted from 0; `unfinished`
-    counts runs that are still in progress.
+    `limits` are cost limits to look at instead of those of the runs; with several constraints one
+    of each, or a sequence of such sets. `published` smooths as the published study does;
+    `constraint` is which of several constraints to look at, by name or place, and all by default;
+    `unfinished` counts runs that are still in progress.
     """
     from saddle.analysis import Options
     from saddle.analysis.from_store import analyze_store
 
     path = study.path if isinstance(study, Study) else Path(study)
-    options = Options.of_command((tuple(limits),), published, constraint, unfinished)
+    numbers = tuple(limit for limit in limits if not isinstance(limit, Sequence))
+    sets = [limit for limit in limits if isinstance(limit, Sequence)]
+    given = [*sets, numbers] if numbers else sets
+    options = Options.of_command(given, published, constraint, unfinished)
     return analyze_store(path, options)
 
 

@@ -101,6 +101,7 @@ class Population:
                     f"{self.task} has {len(constraints)} constraint(s) ({', '.join(constraints)}), "
                     f"but {len(member.limits)} limit(s) are given; give one limit per constraint"
                 )
+            member.rule.check_constraints(str(self.task), constraints)
 
     @property
     def member_bytes(self) -> int:

@@ -90,6 +90,23 @@ class Choices(Toy):
 
 
 @dataclass(frozen=True)
+class TwoPrices(Toy):
+    """Reward -(a - 1)^2 - (b - 1)^2, costs a^2 + b^2 and b^2. Best at lambda are a = 1 / (1 +
+    lambda_0) and b = 1 / (1 + lambda_0 + lambda_1): both multipliers move both costs.
+    """
+
+    spec: TaskSpec = spec("TwoPrices", 1, 1, ("both", "second"), actions=2)
+
+    def reset(self, key):
+        return State(**begin(self.spec, key, jnp.ones(1)))
+
+    def step(self, state, action):
+        a, b = action
+        cost = jnp.stack([a**2 + b**2, b**2])
+        return self._after(state, reward=-((a - 1) ** 2) - (b - 1) ** 2, cost=cost)
+
+
+@dataclass(frozen=True)
 class Chain(Toy):
     """Two states; action a leads to state 1 with probability sigmoid(a), from anywhere.
 

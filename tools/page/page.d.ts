@@ -26,6 +26,8 @@ interface Series {
 interface Task {
   task: string;
   algorithm: string;
+  constraint: string; // the one of several that this is about; empty where there is one
+  together: string[]; // lambda* of all constraints, a sentence for each set of limits
   limits: Finding[];
   groups: any[];
   comparison: any[];

@@ -22,8 +22,9 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """A task of `saddle.tasks` with Gymnasium's `reset` and `step`.
 
     Observations and actions are float64 as in Safety-Gymnasium; the arithmetic inside is float32.
-    `info` holds the cost of the step as `cost` and the reference's own entries: `cost_sum`,
-    `cost_hazards`, `goal_met` only when met. reset(seed=s) gives the world of
+    `info` holds the cost of the step as `cost`, summed over the constraints, of several constraints
+    each by its name (`cost_NAME`), and the reference's own entries: `cost_sum`, `cost_hazards`,
+    `goal_met` only when met. reset(seed=s) gives the world of
     `task.reset(jax.random.key(s))`; later resets go on from there.
 
     task: a name, a reference 'module:attribute', or the task; width, height: pixels of a frame;
