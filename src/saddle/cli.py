@@ -219,11 +219,13 @@ def frontier(
             help_behavior_hint="(default: frontier-TASK)",
         ),
     ] = None,
-    limit: Annotated[
-        tuple[float, ...],
+    limits: Annotated[
+        UseAppendAction[tuple[tuple[float, ...], ...]],
         arg(
+            name="limit",
             metavar="D ...",
-            help="Cost limits at which lambda* is wanted.",
+            help="Cost limits at which lambda* is wanted; with several constraints one of each, "
+            "and --limit again for further sets.",
             help_behavior_hint="(default: none; limits are recommended)",
         ),
     ] = (),
@@ -236,7 +238,14 @@ def frontier(
             help_behavior_hint="(default: 60 epochs)",
         ),
     ] = None,
-    lambdas: Annotated[int, arg(metavar="N", help="Multipliers in all.")] = 9,
+    lambdas: Annotated[
+        int | None,
+        arg(
+            metavar="N",
+            help="Multipliers of each constraint; of several every combination is trained.",
+            help_behavior_hint="(default: 9; of two constraints 5, of more 3)",
+        ),
+    ] = None,
     environment: Surroundings = EnvironmentOptions(),
     learner: LearnerSettings = PPO(),
     start: Start = None,
@@ -263,7 +272,7 @@ def frontier(
 
     count = None if steps is None else whole("--steps", steps)
     name = environment.applied_to(task)
-    wish = Wish(name, limit, seeds, count, lambdas, begun_from(learner, start))
+    wish = Wish(name, limits, seeds, count, lambdas, begun_from(learner, start))
     return frontier(
         wish, out or Path(f"frontier-{short(name)}"), resume, limit_time, process.began()
     )

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 OnEpoch = Callable[[EpochDone], None]
 OnMessage = Callable[[str], None]
+Limits = Sequence[float] | Sequence[Sequence[float]]
+"""Cost limits; with several constraints one of each, or a sequence of such sets."""
 
 
 def train(
@@ -94,7 +96,7 @@ def frontier(
     task: TaskLike,
     out: Path | str | None = None,
     *,
-    limits: Sequence[float] = (),
+    limits: Limits = (),
     cost: CostLike | Sequence[CostLike] = (),
     reward: str | int | None = None,
     episode_length: int | None = None,
@@ -102,7 +104,7 @@ def frontier(
     python: str | None = None,
     seeds: int = 3,
     steps: float | None = None,
-    lambdas: int = 9,
+    lambdas: int | None = None,
     learner: LearnerSettings | None = None,
     resume: bool = False,
     limit_seconds: float | None = None,
@@ -117,21 +119,24 @@ def frontier(
     component of a vector reward to earn, `episode_length` when to cut an episode, `imports` which
     modules register its id, and `python` another interpreter to run it in.
 
-    A pilot of three multipliers finds where costs lie; the others, `lambdas` in all, are put where
-    they tell most: beyond the pilot's ends where a limit lies there, else around `limits` and where
-    the frontier bends. Without `learner`, networks and epochs are sized for this machine and the
-    task. `out` is `frontier-TASK` in the current folder unless it is given; with `resume` a
-    frontier that is there goes on. `saddle.analyze` says what was found.
+    A pilot of three multipliers finds where costs lie; the others are put where they tell most:
+    beyond the pilot's ends where a limit lies there, else around `limits` and where the frontier
+    bends. `lambdas` is how many there are in all, 9 unless it is given; with several constraints
+    how many each has, and every combination is trained (5 of each of two, 3 of more). Without
+    `learner`, networks and epochs are sized for this machine and the task. `out` is `frontier-TASK`
+    in the current folder unless it is given; with `resume` a frontier that is there goes on.
+    `saddle.analyze` says what was found.
     """
     count = None if steps is None else whole("steps", steps)
     name = name_of(
         task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
     )
-    wish = Wish(name, tuple(limits), seeds, count, lambdas, learner)
+    wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner)
     path = Path(out) if out is not None else Path(f"frontier-{short(name)}")
-    study = open_frontier(wish, tasks.spec_of(name).episode_length, path, resume)
+    spec = tasks.spec_of(name)
+    study = open_frontier(wish, spec, path, resume)
     with Stopper(limit_seconds) as stop:
-        return train_frontier(study, wish, stop, _Callbacks(on_epoch, on_message))
+        return train_frontier(study, wish, spec.constraints, stop, _Callbacks(on_epoch, on_message))
 
 
 def training_plan(
@@ -157,7 +162,7 @@ def training_plan(
 def analyze(
     study: Study | Path | str,
     *,
-    limits: Sequence[float] | Sequence[Sequence[float]] = (),
+    limits: Limits = (),
     published: bool = False,
     constraint: int | str | None = None,
     unfinished: bool = False,
@@ -173,11 +178,15 @@ def analyze(
     from saddle.analysis.from_store import analyze_store
 
     path = study.path if isinstance(study, Study) else Path(study)
-    numbers = tuple(limit for limit in limits if not isinstance(limit, Sequence))
-    sets = [limit for limit in limits if isinstance(limit, Sequence)]
-    given = [*sets, numbers] if numbers else sets
-    options = Options.of_command(given, published, constraint, unfinished)
+    options = Options.of_command(_limit_sets(limits), published, constraint, unfinished)
     return analyze_store(path, options)
+
+
+def _limit_sets(limits: Limits) -> tuple[tuple[float, ...], ...]:
+    """The sets, and numbers together as one more."""
+    sets = [tuple(limit) for limit in limits if isinstance(limit, Sequence)]
+    numbers = tuple(limit for limit in limits if not isinstance(limit, Sequence))
+    return (*sets, numbers) if numbers else tuple(sets)
 
 
 def load_policy(path: Path | str) -> "Policy":

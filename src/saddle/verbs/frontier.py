@@ -31,9 +31,10 @@ def frontier(
     `time.monotonic`: the time limit counts from there, and ends the process if need be.
     """
     limit = None if limit_time is None else seconds(limit_time)
-    study = open_frontier(wish, tasks.spec_of(wish.task).episode_length, out, resume)
+    spec = tasks.spec_of(wish.task)
+    study = open_frontier(wish, spec, out, resume)
     with Stopper(limit, began, watchdog=began is not None) as stop, view(False) as listener:
-        study = train_frontier(study, wish, stop, listener, program)
+        study = train_frontier(study, wish, spec.constraints, stop, listener, program)
     if not study.finished:
         print(f"stopped: {stop.why}; go on with the same command and --resume")
         return stop.exit_code if stop.refused else SOME_FAILED
@@ -46,7 +47,7 @@ def frontier(
 
 def _tell(study: Study, wish: Wish) -> None:
     """Figures, the page, and words, which come last: they are what a person reads."""
-    options = Options(limits=wish.limits)
+    options = Options.of_command(wish.limits, False, None, False)
     figures(study.path, study.path / "figures", options)
     report(study.path, study.path / "report.html", options)
     analyze(study.path, options, as_json=False)
