@@ -17,6 +17,7 @@ interface Finding {
 interface Series {
   rule: string;
   lambda: number | null;
+  others: number[]; // lambdas of the other constraints, of several
   limit: number | null;
   axis: number;
   runs: [run: string, seed: number, ret: number, cost: number][];

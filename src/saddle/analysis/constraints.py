@@ -161,13 +161,15 @@ def at_others(
     column: str, constraint: Constraint | None, values: Sequence[float | None]
 ) -> pl.Expr:
     """Whether the list in a column holds these values of the constraints that a view does not look
-    at; true where there is one constraint.
+    at, None being any; true where there is one constraint.
     """
     if constraint is None:
         return pl.lit(True)
     places = [i for i in range(len(values) + 1) if i != constraint.index]
-    pairs = zip(places, values, strict=True)
-    return pl.all_horizontal([pl.col(column).list.get(i) == value for i, value in pairs])
+    wanted = [(i, value) for i, value in zip(places, values, strict=True) if value is not None]
+    return pl.all_horizontal(
+        pl.lit(True), *(pl.col(column).list.get(i) == value for i, value in wanted)
+    )
 
 
 def ordinal(index: int) -> str:

@@ -279,7 +279,7 @@ def grid(tasks: Sequence[TaskFindings]) -> Figure:
             continue
         draw_frontier(axes, tasks[i], norm, size=7)
         axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.set_title(style.heading(tasks[i]))
+        axes.set_title(style.heading(tasks[i], between="\n"))
     drawn.supxlabel("cost", fontsize=8)
     drawn.supylabel("return", fontsize=8)
     bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=panels, pad=0.01, aspect=40)

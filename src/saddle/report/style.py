@@ -91,12 +91,12 @@ def short(task: str) -> str:
     return task.partition("?")[0].removeprefix("Safety").rsplit("-v", 1)[0]
 
 
-def heading(part: TaskFindings) -> str:
+def heading(part: TaskFindings, between: str = ": ") -> str:
     """What findings are about, above a figure: the task, and the constraint where there are
     several.
     """
     looked_at = title(part.constraint)
-    return f"{short(part.task)}: {looked_at}" if looked_at else short(part.task)
+    return f"{short(part.task)}{between}{looked_at}" if looked_at else short(part.task)
 
 
 def say(axes: Axes, text: str) -> None:

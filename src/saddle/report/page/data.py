@@ -183,7 +183,7 @@ def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) ->
     steps, values = binned(names, metrics)
     axes: list[list[float | None]] = []
     series = []
-    for rule, lam, limit, rows in _members(found, finals):
+    for rule, lam, others, limit, rows in _members(found, finals):
         at = [place[name] for name in rows["run"]]
         axis = _axis(steps[at])
         if axis not in axes:
@@ -193,6 +193,7 @@ def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) ->
         own = {
             "rule": rule,
             "lambda": lam,
+            "others": others,
             "limit": limit,
             "axis": axes.index(axis),
             "runs": runs,
@@ -204,18 +205,18 @@ def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) ->
 
 def _members(
     found: TaskFindings, finals: pl.DataFrame
-) -> Iterator[tuple[str, float | None, float | None, pl.DataFrame]]:
-    """Rule, lambda, limit and runs of each group and cell."""
+) -> Iterator[tuple[str, float | None, tuple[float, ...], float | None, pl.DataFrame]]:
+    """Rule, lambda, lambdas of the other constraints, limit and runs of each group and cell."""
     swept, compared = finals.filter(IS_SWEEP), finals.filter(IS_COMPARISON)
     others = [one.limit for one in found.constraint.others] if found.constraint else []
     compared = compared.filter(constraints.at_others("limits", found.constraint, others))
     for group in found.groups:
         same = constraints.at_others("lambdas", found.constraint, group.others)
         rows = swept.filter(pl.col("lambda") == group.lambda_, same)
-        yield "fixed", group.lambda_, None, rows
+        yield "fixed", group.lambda_, group.others, None, rows
     for cell in found.comparison:
         rows = compared.filter((pl.col("rule") == cell.rule) & (pl.col("limit") == cell.limit))
-        yield cell.rule, cell.lambda_, cell.limit, rows
+        yield cell.rule, cell.lambda_, (), cell.limit, rows
 
 
 def _axis(steps: np.ndarray) -> list[float | None]:

@@ -146,7 +146,7 @@ function seriesPicker() {
     groups.push(make("optgroup", { label: `limit ${plain(limit)}` }, ...options));
   }
   const swept = range(series.length).filter((i) => isSweep(series[i]));
-  if (swept.length) groups.push(make("optgroup", { label: "fixed λ" }, ...swept.map((i) => make("option", { value: String(i), text: `λ = ${plain(series[i].lambda)}` }))));
+  if (swept.length) groups.push(make("optgroup", { label: "fixed λ" }, ...swept.map((i) => make("option", { value: String(i), text: nameOf(series[i]) }))));
   $("#series").replaceChildren(...groups);
 }
 
