@@ -291,6 +291,35 @@ class AlwaysRaises(Drift):
         return found
 
 
+class AlwaysNaN(Drift):
+    def step(self, action):
+        found = super().step(action)
+        if (self.seed_used or 0) > 10 and self.t == 3:
+            return (np.full(2, np.nan, np.float32), *found[1:])
+        return found
+
+
+class Late(Drift):
+    """It costs in its last step, earns millions, and leaves its space."""
+
+    observation_space = Box([-20.0, 0.0], [20.0, 0.01])
+
+    def step(self, action):
+        obs, reward, *_ = super().step(action)
+        return obs, 1e6 * reward, self.t == 5, False, {"cost": float(self.t == 5)}
+
+
+class Faint(Drift):
+    def step(self, action):
+        obs, reward, terminated, truncated, info = super().step(action)
+        return obs, 1e-6 * reward, terminated, truncated, info
+
+
+class Unseeded(Drift):
+    def reset(self, *, seed=None, options=None):
+        return super().reset()
+
+
 class Slow(Drift):
     def step(self, action):
         if self.seed_used == FAULTY_SEED:
