@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from saddle.analysis.bootstrap import interval
 from saddle.analysis.findings import Kind
@@ -27,12 +28,12 @@ UPRIGHT = np.arctan(100.0)  # steeper than 100 times the average: no finite slop
 class Arc:
     """A frontier by arc length, with bootstrap replicates at the same lambdas."""
 
-    place: np.ndarray  # [points] in [0, 1], rising with cost
-    axis: np.ndarray  # [points]: log lambda, or lambda
-    cost: np.ndarray  # [points]
-    returns: np.ndarray  # [points]
-    costs: np.ndarray  # [replicates, points]
-    many_returns: np.ndarray  # [replicates, points]
+    place: Float[np.ndarray, " points"]  # in [0, 1], rising with cost
+    axis: Float[np.ndarray, " points"]  # log lambda, or lambda
+    cost: Float[np.ndarray, " points"]
+    returns: Float[np.ndarray, " points"]
+    costs: Float[np.ndarray, "replicates points"]
+    many_returns: Float[np.ndarray, "replicates points"]
     cost_span: float
     return_span: float
 
@@ -75,10 +76,10 @@ def arc(
 class Slopes(NamedTuple):
     """Angles along the arc with their band."""
 
-    place: np.ndarray  # [places]
-    angle: np.ndarray
-    lo: np.ndarray
-    hi: np.ndarray
+    place: Float[np.ndarray, " places"]
+    angle: Float[np.ndarray, " places"]
+    lo: Float[np.ndarray, " places"]
+    hi: Float[np.ndarray, " places"]
     spread: float  # mean bootstrap variance of the angles
 
 
