@@ -18,7 +18,7 @@ class Learned(NamedTuple):
     """What an epoch of learning leaves behind."""
 
     state: Any  # [M, ...]
-    metrics: dict[str, Shaped[Array, " M *m"]]
+    metrics: dict[str, Shaped[Array, "M ..."]]
     """Those that the settings declare; [M, m] where there is one per constraint."""
     sound: Bool[Array, " M"]
     """No loss or parameter of the member has become infinite or NaN."""
