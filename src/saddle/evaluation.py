@@ -104,7 +104,8 @@ def _judged(
     one: Trained, mode: Mode, constraints: tuple[str, ...], total: np.ndarray
 ) -> Iterator[Score]:
     """A score for each constraint. total [episodes, 2 + m]: return, length, costs."""
-    ret, length = total[:, 0], total[:, 1]
+    ret = total[:, 0]
+    length = total[:, 1]
     for i, constraint in enumerate(constraints):
         cost = total[:, 2 + i]
         limit = one.limits[i] if i < len(one.limits) else None

@@ -17,7 +17,8 @@ def training_curves(
 
     Each run is averaged within a bin first, so that a run with more rows does not count more.
     """
-    runs, metrics = seen_by(runs.lazy(), constraint).collect(), seen_by(metrics.lazy(), constraint)
+    runs = seen_by(runs.lazy(), constraint).collect()
+    metrics = seen_by(metrics.lazy(), constraint)
     usable = name_settings(runs).filter(IS_COMPARISON & (pl.col("status") != "failed"))
     keys = ["task", "algorithm", "limit", "rule"]
     epochs = metrics.select(pl.col("epoch").max()).collect().item()

@@ -183,7 +183,8 @@ def _members(
     found: TaskFindings, finals: pl.DataFrame
 ) -> Iterator[tuple[str, float | None, float | None, pl.DataFrame]]:
     """Rule, lambda, limit and runs of each group and cell."""
-    swept, compared = finals.filter(IS_SWEEP), finals.filter(IS_COMPARISON)
+    swept = finals.filter(IS_SWEEP)
+    compared = finals.filter(IS_COMPARISON)
     for group in found.groups:
         yield "fixed", group.lambda_, None, swept.filter(pl.col("lambda") == group.lambda_)
     for cell in found.comparison:
