@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from saddle.analysis.bootstrap import interval
 from saddle.analysis.findings import Kind
@@ -27,21 +28,19 @@ UPRIGHT = np.arctan(100.0)  # steeper than 100 times the average: no finite slop
 class Arc:
     """A frontier by arc length, with bootstrap replicates at the same lambdas."""
 
-    place: np.ndarray  # [points] in [0, 1], rising with cost
-    axis: np.ndarray  # [points]: log lambda, or lambda
-    cost: np.ndarray  # [points]
-    returns: np.ndarray  # [points]
-    costs: np.ndarray  # [replicates, points]
-    many_returns: np.ndarray  # [replicates, points]
+    place: Float[np.ndarray, " points"]  # in [0, 1], rising with cost
+    axis: Float[np.ndarray, " points"]  # log lambda, or lambda
+    cost: Float[np.ndarray, " points"]
+    returns: Float[np.ndarray, " points"]
+    costs: Float[np.ndarray, "replicates points"]
+    many_returns: Float[np.ndarray, "replicates points"]
     cost_span: float
     return_span: float
 
     def chord(self, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Angles of the chords between places: [chords], and [replicates, chords]."""
-        rise, run = (
-            _between(self.place, self.returns, start, end),
-            _between(self.place, self.cost, start, end),
-        )
+        rise = _between(self.place, self.returns, start, end)
+        run = _between(self.place, self.cost, start, end)
         rises = _between(self.place, self.many_returns, start, end)
         runs = _between(self.place, self.costs, start, end)
         return self._angle(rise, run), self._angle(rises, runs)
@@ -64,7 +63,8 @@ def arc(
     """Frontier points in order of rising cost, by arc length. None where they span no cost or no
     return.
     """
-    cost_span, return_span = float(np.ptp(cost)), float(np.ptp(returns))
+    cost_span = float(np.ptp(cost))
+    return_span = float(np.ptp(returns))
     if len(cost) < 3 or cost_span <= 0 or return_span <= 0:
         return None
     steps = np.hypot(np.diff(cost) / cost_span, np.diff(returns) / return_span)
@@ -75,10 +75,10 @@ def arc(
 class Slopes(NamedTuple):
     """Angles along the arc with their band."""
 
-    place: np.ndarray  # [places]
-    angle: np.ndarray
-    lo: np.ndarray
-    hi: np.ndarray
+    place: Float[np.ndarray, " places"]
+    angle: Float[np.ndarray, " places"]
+    lo: Float[np.ndarray, " places"]
+    hi: Float[np.ndarray, " places"]
     spread: float  # mean bootstrap variance of the angles
 
 
@@ -161,7 +161,8 @@ def _partition(angle: np.ndarray, variance: float) -> list[int]:
             for b in range(pieces * least, n + 1)
         }
         if best and best[n][0] + pieces * penalty < lowest:
-            choice, lowest = best[n], best[n][0] + pieces * penalty
+            choice = best[n]
+            lowest = best[n][0] + pieces * penalty
     return choice[1]
 
 
@@ -188,7 +189,8 @@ def _nearest_multiple(target: float, low: float, high: float, unit: float) -> fl
     """The positive multiple of a unit that is nearest to the target and between the ends, if there
     is one.
     """
-    first, last = max(np.ceil(low / unit), 1.0), np.floor(high / unit)
+    first = max(np.ceil(low / unit), 1.0)
+    last = np.floor(high / unit)
     if first > last:
         return None
     return float(np.clip(np.rint(target / unit), first, last) * unit)

@@ -75,7 +75,7 @@ def measure_overhead(name: str, task: HostTask, count: int) -> HostOverhead:
         )
     worlds.reset(np.arange(count, dtype=np.uint64))
     draw = np.random.default_rng(0)
-    batches = [task.spec.random_actions(draw, count) for _ in range(STEPS)]
+    batches = [random_actions(task.spec, draw, count) for _ in range(STEPS)]
 
     def step() -> None:
         for actions in batches:

@@ -60,7 +60,8 @@ def draw_trail(ax: Axes, episode: Episode) -> None:
 
 def draw_past(ax: Axes, episode: Episode) -> None:
     """Goals that were reached, and the way of a box or vase that was moved."""
-    first, goals = episode.states[0], episode.goals
+    first = episode.states[0]
+    goals = episode.goals
     if hasattr(first, "goal") and goals is not None:
         reached = np.array([episode.states[step - 1].goal for step in np.flatnonzero(goals)])  # type: ignore[attr-defined]
         _reached_goals(ax, reached.reshape(-1, 2), LABEL_ROOM * episode.view[2])

@@ -65,22 +65,21 @@ def _legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
 def _zoom_panel(
     axes: Axes, task: TaskFindings, cells: list[Cell], limit: float, looks: dict
 ) -> None:
-    costs, cost_sd = (
-        array([c.cost.value for c in cells]),
-        np.nan_to_num(array([c.cost_sd for c in cells])),
-    )
-    returns, return_sd = (
-        array([c.return_.value for c in cells]),
-        np.nan_to_num(array([c.return_sd for c in cells])),
-    )
+    costs = array([c.cost.value for c in cells])
+    cost_sd = np.nan_to_num(array([c.cost_sd for c in cells]))
+    returns = array([c.return_.value for c in cells])
+    return_sd = np.nan_to_num(array([c.return_sd for c in cells]))
     low = max(min((costs - 1.2 * cost_sd).min(), 0.6 * limit), 0.0)
     high = max((costs + 1.2 * cost_sd).max(), 1.4 * limit)
-    bottom, top = (returns - 1.2 * return_sd).min(), (returns + 1.2 * return_sd).max()
+    bottom = (returns - 1.2 * return_sd).min()
+    top = (returns + 1.2 * return_sd).max()
     if task.frontier:
         line(axes, task, style.FRONTIER, "frontier", dashes="--")
-        grid, curve = np.array(task.frontier.grid), array(task.frontier.curve.value)
+        grid = np.array(task.frontier.grid)
+        curve = array(task.frontier.curve.value)
         near = curve[(grid >= low) & (grid <= high)]
-        bottom, top = min([bottom, *near]), max([top, *near])
+        bottom = min([bottom, *near])
+        top = max([top, *near])
     for cell, x, y in zip(cells, costs, returns, strict=True):
         colour, marker = looks[cell.rule]
         if cell.gap.value is not None:

@@ -111,7 +111,10 @@ def tables(findings: Findings) -> list[Table]:
 
 def comparison(findings: Findings) -> Table:
     """Rules by limits: mean and SD of return and cost."""
-    rows, marks, numbers, breaks = [], [], [], []
+    rows = []
+    marks = []
+    numbers = []
+    breaks = []
     for part in findings.tasks:
         for i, cell in enumerate(part.comparison):
             first = i == 0 or part.comparison[i - 1].limit != cell.limit
@@ -139,10 +142,8 @@ def _cell_text(cell: Cell) -> tuple[str, ...]:
     name = label(cell.rule)
     if cell.lambda_ is not None:
         name += f" = {cell.lambda_:.3g}"
-    returns, cost = (
-        _spread(cell.return_.value, cell.return_sd),
-        _spread(cell.cost.value, cell.cost_sd),
-    )
+    returns = _spread(cell.return_.value, cell.return_sd)
+    cost = _spread(cell.cost.value, cell.cost_sd)
     return name, str(cell.seeds), returns, cost, f"{cell.violation.share:.0%}"
 
 

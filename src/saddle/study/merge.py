@@ -125,10 +125,8 @@ def _with_reach(study: Study, names: dict[str, str]) -> pl.DataFrame:
 
 
 def _same_settings(run: str, first: pl.DataFrame, second: pl.DataFrame, a: Study, b: Study) -> None:
-    one, two = (
-        first.row(by_predicate=pl.col("run") == run, named=True),
-        second.row(by_predicate=pl.col("run") == run, named=True),
-    )
+    one = first.row(by_predicate=pl.col("run") == run, named=True)
+    two = second.row(by_predicate=pl.col("run") == run, named=True)
     if not one["reach"] or not two["reach"]:
         return  # lambda* may be known on one side only
     for column in WHAT_A_RUN_IS:

@@ -128,7 +128,8 @@ def _drift(gremlins: Array, flown: Array) -> Array:
     """[4, 4] How far two gremlins that are left alone move against each other in the plane, m:
     mostly in parallel.
     """
-    ahead, way = gremlins[:, 7:9], flown[:, :2] - gremlins[:, :2]
+    ahead = gremlins[:, 7:9]
+    way = flown[:, :2] - gremlins[:, :2]
     return (
         body.DT * world.gap(ahead[:, None], ahead[None])
         + world.gap(way[:, None], way[None])
@@ -204,10 +205,8 @@ def _contacts(
         scenes.robot_contacts(robot, bodies, kind),
     )
     on_buttons = scenes.spheres_with_boxes(buttons, BUTTON_RADIUS, bodies, axes)
-    fixed, floor_ = (
-        scenes.fixed_contacts(on_buttons, bodies, kind),
-        scenes.floor_contacts(floor, bodies, kind),
-    )
+    fixed = scenes.fixed_contacts(on_buttons, bodies, kind)
+    floor_ = scenes.floor_contacts(floor, bodies, kind)
     held = jnp.any(pressed, axis=0) | jnp.any(touched, axis=0)
     return Touching(Groups(static, at_robot, fixed, floor_), held, touched)
 

@@ -67,10 +67,13 @@ def near(agent: Array, bodies: Array, half: float, far: Array | float) -> Array:
     """Whether the robot may touch a body [13] (or bodies [B, 13]) of that half-width that gets so
     far in the step.
     """
-    w, z = bodies[..., 3], bodies[..., 6]
+    w = bodies[..., 3]
+    z = bodies[..., 6]
     c, s = w * w - z * z, 2 * w * z  # of the yaw, for a body that stands upright
-    x, y = agent[0] - bodies[..., 0], agent[1] - bodies[..., 1]
-    ahead, left = jnp.abs(c * x + s * y), jnp.abs(c * y - s * x)
+    x = agent[0] - bodies[..., 0]
+    y = agent[1] - bodies[..., 1]
+    ahead = jnp.abs(c * x + s * y)
+    left = jnp.abs(c * y - s * x)
     outside = jnp.hypot(jnp.maximum(ahead - half, 0), jnp.maximum(left - half, 0))
     return outside < body.REACH + TILT + travel(agent[3:5]) + far
 

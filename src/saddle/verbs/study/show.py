@@ -54,7 +54,8 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
             ]
         )
     stages = [sum(part.stages[stage.name] for part in found) for stage in plan.stages]
-    runs, count = sum(part.runs for part in found), sum(part.units for part in found)
+    runs = sum(part.runs for part in found)
+    count = sum(part.units for part in found)
     steps = sum(part.env_steps for part in found)
     seconds = sum(part.seconds or 0.0 for part in found) if calibrate else None
     rows.append(

@@ -164,7 +164,8 @@ def _face_patch(a: _Solid, b: _Solid, code: Array) -> tuple[_Patch, _Frame, Vec]
     """The face that owns the axis, the nearest face of the other box above it, and the normal a ->
     b.
     """
-    of_b, axis = code % 2 == 1, code // 2
+    of_b = code % 2 == 1
+    axis = code // 2
     owner = _Solid(
         where(of_b, b.center, a.center),
         where(of_b, b.axes, a.axes),
@@ -177,7 +178,8 @@ def _face_patch(a: _Solid, b: _Solid, code: Array) -> tuple[_Patch, _Frame, Vec]
     )
     z = pick_vec(axis, owner.axes)
     z = z * jnp.where(z.dot(other.center - owner.center) < 0, -1, 1)
-    next_, last = (axis + 1) % 3, (axis + 2) % 3
+    next_ = (axis + 1) % 3
+    last = (axis + 2) % 3
     frame = _Frame(
         owner.center + z * pick(axis, owner.half),
         pick_vec(next_, owner.axes),
@@ -229,7 +231,8 @@ def _edge_patch(a: _Solid, b: _Solid, code: Array, normal: Vec) -> tuple[_Patch,
     side = jnp.where(z.dot(normal) > 0, 1, -1)
     # The order in which the rectangle's corners are visited matters (_rectangle_corners), hence
     # these directions.
-    x_axis, y_axis = jnp.where(face_a == 0, 2, 0), jnp.where(face_a == 1, 2, 1)
+    x_axis = jnp.where(face_a == 0, 2, 0)
+    y_axis = jnp.where(face_a == 1, 2, 1)
     x = pick_vec(x_axis, a.axes) * jnp.where(face_a == 0, -side, jnp.where(face_a == 2, side, 1))
     y = pick_vec(y_axis, a.axes) * jnp.where(face_a == 1, -side, 1)
     z = z * side
@@ -257,7 +260,8 @@ def _edge_patch(a: _Solid, b: _Solid, code: Array, normal: Vec) -> tuple[_Patch,
 def _most_across(edge: Array, direction: Vec, axes: Vec) -> Array:
     """Of the two axes other than `edge`, the index of the one most perpendicular to `direction`."""
     dots = jnp.abs(axes.dot(direction))
-    first, second = jnp.where(edge == 0, 1, jnp.where(edge == 1, 0, 1)), jnp.where(edge == 2, 0, 2)
+    first = jnp.where(edge == 0, 1, jnp.where(edge == 1, 0, 1))
+    second = jnp.where(edge == 2, 0, 2)
     return jnp.where(pick(first, dots) < pick(second, dots), first, second)
 
 
@@ -286,10 +290,14 @@ def _crossings(patch: _Patch) -> tuple[Array, Array, Vec]:
     """Where the four edges of the patch cross the four sides of the rectangle, [16, ...]."""
     (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
     one, two = patch.edges
-    true, true_edge = stack([t0, t0, t0 + t1, t0 + t2]), stack([t1, t2, t2, t1])
-    flat, flat_edge = stack([f0, f0, f0 + f1, f0 + f2]), stack([f1, f2, f2, f1])
+    true = stack([t0, t0, t0 + t1, t0 + t2])
+    true_edge = stack([t1, t2, t2, t1])
+    flat = stack([f0, f0, f0 + f1, f0 + f2])
+    flat_edge = stack([f1, f2, f2, f1])
     exists = jnp.stack([one, two, two, two])
-    found, distance, points = [], [], []
+    found = []
+    distance = []
+    points = []
     for axis in ("x", "y"):
         other = "y" if axis == "x" else "x"
         limit, other_limit = (getattr(patch, f"half_{name}") for name in (axis, other))
@@ -318,14 +326,19 @@ def _rectangle_corners(patch: _Patch, by_edge: Array, lines: Array) -> tuple[Arr
     """The rectangle's corners that lie under the patch, [4, ...]."""
     (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
     area = f1.x * f2.y - f2.x * f1.y
-    found, distance, points = [], [], []
+    found = []
+    distance = []
+    points = []
     for sign_x, sign_y in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
         corner = Vec(sign_x * patch.half_x, sign_y * patch.half_y, jnp.zeros_like(area))
-        x, y = corner.x - f0.x, corner.y - f0.y
+        x = corner.x - f0.x
+        y = corner.y - f0.y
         scale = 1 / jnp.where(jnp.abs(area) > 0, area, 1)
-        u, v = (x * f2.y - y * f2.x) * scale, (y * f1.x - x * f1.y) * scale
+        u = (x * f2.y - y * f2.x) * scale
+        v = (y * f1.x - x * f1.y) * scale
         inside = (u > 0) & (v > 0) & (u < 1) & (v < 1) & patch.edges[1]
-        u_out, v_out = (u < 0) | (u > 1), (v < 0) | (v > 1)
+        u_out = (u < 0) | (u > 1)
+        v_out = (v < 0) | (v > 1)
         reached = jnp.where(lines, ~(u_out | v_out), ~(u_out & v_out))
         hit = t0 + t1 * jnp.clip(u, 0, 1) + t2 * jnp.clip(v, 0, 1)
         gap = corner - hit
@@ -348,13 +361,12 @@ def _patch_corners(
     """
     (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
     one, two = patch.edges
-    true, flat = (
-        stack([t0, t0 + t1, t0 + t2, t0 + t1 + t2]),
-        stack([f0, f0 + f1, f0 + f2, f0 + f1 + f2]),
-    )
+    true = stack([t0, t0 + t1, t0 + t2, t0 + t1 + t2])
+    flat = stack([f0, f0 + f1, f0 + f2, f0 + f1 + f2])
     over = (jnp.abs(flat.x) < patch.half_x) & (jnp.abs(flat.y) < patch.half_y)
     face = jnp.stack([jnp.ones_like(one), one & over[1], two & over[2], two & over[3]])
-    x_out, y_out = jnp.abs(flat.x) > patch.half_x, jnp.abs(flat.y) > patch.half_y
+    x_out = jnp.abs(flat.x) > patch.half_x
+    y_out = jnp.abs(flat.y) > patch.half_y
     reached = jnp.where(lines, ~(x_out | y_out), ~(some & x_out & y_out))
     nearest = Vec(
         jnp.clip(flat.x, -patch.half_x, patch.half_x),

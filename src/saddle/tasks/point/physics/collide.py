@@ -62,7 +62,8 @@ def box_floor(box: Box) -> Points:
     arms = axes * stack_half(box)
     below = pick_vec(down, arms)
     below = below * jnp.where(below.z > 0, -1, 1)
-    first, second = pick_vec((down + 1) % 3, arms), pick_vec((down + 2) % 3, arms)
+    first = pick_vec((down + 1) % 3, arms)
+    second = pick_vec((down + 2) % 3, arms)
     middle = box.center + below
     corner = stack([middle + first * s + second * t for s in (-1, 1) for t in (-1, 1)])
     zero = jnp.zeros_like(corner.z[:1])
@@ -135,6 +136,7 @@ def part(axes: Axes, center: Vec, offsets: tuple[tuple[float, float], ...], halv
     """
     rank = center.x.ndim
     column = lambda values: jnp.asarray(values, center.x.dtype).reshape(-1, *(1,) * rank)
-    x, y = column([o[0] for o in offsets]), column([o[1] for o in offsets])
+    x = column([o[0] for o in offsets])
+    y = column([o[1] for o in offsets])
     half = tuple(column([h[k] for h in halves]) for k in range(3))
     return Box(center + axes.x * x + axes.y * y, axes, half)  # type: ignore[arg-type]

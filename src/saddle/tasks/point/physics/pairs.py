@@ -80,7 +80,8 @@ def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
     """The bodies' own blocks and those between them, [N, 6 B, 6 B]."""
     count = arm.x.shape[0]
     first, second = indices(count)
-    own, link = _full(h_body), _full(between)
+    own = _full(h_body)
+    link = _full(between)
     shift = _shift(
         arm[second] - arm[first]
     )  # motion of the first body -> seen at the second's centre
@@ -98,7 +99,8 @@ def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
 
 def _shift(arm: Vec) -> Array:
     """A rigid motion moved by arm: [P, N] -> [N, P, 6, 6]."""
-    one, zero = jnp.ones_like(arm.x), jnp.zeros_like(arm.x)
+    one = jnp.ones_like(arm.x)
+    zero = jnp.zeros_like(arm.x)
     rows = [
         [one, zero, zero, zero, arm.z, -arm.y],
         [zero, one, zero, -arm.z, zero, arm.x],

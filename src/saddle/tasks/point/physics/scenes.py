@@ -40,8 +40,10 @@ PUSH_HALVES = ((0.2, 0.2, 0.2),) + 4 * ((0.1, 0.1, 0.2),)
 
 def robot_shapes(q: Planar) -> tuple[Vec, Box]:
     """Centre of the robot's sphere, and its arrow."""
-    c, s = jnp.cos(q.yaw), jnp.sin(q.yaw)
-    zero, one = jnp.zeros_like(c), jnp.ones_like(c)
+    c = jnp.cos(q.yaw)
+    s = jnp.sin(q.yaw)
+    zero = jnp.zeros_like(c)
+    one = jnp.ones_like(c)
     axes = Axes(Vec(c, s, zero), Vec(-s, c, zero), Vec(zero, zero, one))
     center = Vec(q.x, q.y, zero + body.HEIGHT)
     half = body.ARROW_HALF
@@ -75,10 +77,8 @@ def robot_contacts(robot: list[Points], bodies: Bodies, kind: Kind) -> tuple[Con
     points = collide.join(robot)
     counts = [len(part.found) for part in robot]
     column = lambda *numbers: _column(np.repeat(numbers, counts).tolist(), points.distance)
-    twist, roll = (
-        column(contact.SPHERE_TWIST, contact.TWIST),
-        column(contact.SPHERE_ROLL, contact.ROLL),
-    )
+    twist = column(contact.SPHERE_TWIST, contact.TWIST)
+    roll = column(contact.SPHERE_ROLL, contact.ROLL)
     weight = kind.inverse_weight + body.INVERSE_WEIGHT
     found = contact.contacts(points, bodies.position, weight, twist, roll)
     return found, jnp.any(contact.overlap(points), axis=0)
@@ -143,7 +143,8 @@ def pair_contacts(points: Points, bodies: Bodies, kind: Kind) -> tuple[Contacts,
 def spring_weld(bodies: Bodies, target: Vec, yaw: Array) -> Weld:
     """What pulls each gremlin to its target [B, N] and upright at its yaw."""
     w, x, y, z = bodies.quaternion
-    c, s = jnp.cos(yaw / 2), jnp.sin(yaw / 2)
+    c = jnp.cos(yaw / 2)
+    s = jnp.sin(yaw / 2)
     # conj(q) (x) v (x) target, imaginary part, for v = 1 and for the three unit vectors
     error = Vec(-x * c - y * s, -y * c + x * s, -z * c + w * s)
     columns = Axes(
@@ -166,7 +167,8 @@ def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes
     """Fixed spheres [N, n, 2] (x, y, at the robot's height) against small boxes [B, N]: contacts
     [n, B, N].
     """
-    x, y = spheres[..., 0].T[:, None], spheres[..., 1].T[:, None]
+    x = spheres[..., 0].T[:, None]
+    y = spheres[..., 1].T[:, None]
     center = Vec(x, y, jnp.full_like(x, body.HEIGHT))
 
     def of_body(body: tuple[Vec, Vec, Axes]) -> Points:
@@ -202,7 +204,8 @@ def robot_with_static(
 
     share: how far into the overlap the contact point lies, from the obstacle's surface.
     """
-    sphere, arrow = _disc(q, x, y, radius, share, False), _disc(q, x, y, radius, share, True)
+    sphere = _disc(q, x, y, radius, share, False)
+    arrow = _disc(q, x, y, radius, share, True)
     n = x.shape[0]
     twist = _column([contact.SPHERE_TWIST] * n + [contact.TWIST] * n, x)
     roll = _column([contact.SPHERE_ROLL] * n + [contact.ROLL] * n, x)
@@ -215,14 +218,20 @@ def robot_with_static(
 
 def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: bool) -> Points:
     """The robot's sphere or arrow against round obstacles; the normal points to the robot."""
-    c, s = jnp.cos(q.yaw), jnp.sin(q.yaw)
-    px, py, thickness = q.x, q.y, body.RADIUS
+    c = jnp.cos(q.yaw)
+    s = jnp.sin(q.yaw)
+    px = q.x
+    py = q.y
+    thickness = body.RADIUS
     if arrow:
-        dx, dy = x - q.x, y - q.y
+        dx = x - q.x
+        dy = y - q.y
         half, offset = body.ARROW_HALF, body.ARROW_OFFSET
         ahead = jnp.clip(c * dx + s * dy, offset - half, offset + half)
         left = jnp.clip(c * dy - s * dx, -half, half)
-        px, py, thickness = q.x + c * ahead - s * left, q.y + s * ahead + c * left, 0.0
+        px = q.x + c * ahead - s * left
+        py = q.y + s * ahead + c * left
+        thickness = 0.0
     gap = jnp.maximum(jnp.hypot(px - x, py - y), 1e-9)
     zero = jnp.zeros_like(gap)
     normal = Vec((px - x) / gap, (py - y) / gap, zero)

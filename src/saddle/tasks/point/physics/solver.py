@@ -62,7 +62,9 @@ def solve(p: Problem, start: Unknown) -> Unknown:
 
 def _newton(p: Problem, z: Unknown, s: Groups) -> tuple[Unknown, Unknown]:
     """Gradient at z, whose strains are s, and the Newton direction."""
-    c, h_robot, h_body = p.contacts, robot_mass(p.yaw), p.mass
+    c = p.contacts
+    h_robot = robot_mass(p.yaw)
+    h_body = p.mass
     g_robot, g_body = gradient(p, z)
     if c.static:
         push, hold = _terms(c.static, s.static)
