@@ -17,7 +17,7 @@ def examples(file, language="python"):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-COUNTS = {"README.md": 2, "docs/tasks.md": 4}
+COUNTS = {"README.md": 2, "docs/tasks.md": 4, "docs/frontier.md": 1}
 ALL = [
     pytest.param(text, id=f"{file}-{i}") for file in COUNTS for i, text in enumerate(examples(file))
 ]
@@ -28,7 +28,8 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("example", ALL)
-def test_example_runs(example):
+def test_example_runs(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     exec(compile(example, "example", "exec"), {})
 
 
