@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from saddle.evaluation import Score as Score
     from saddle.evaluation import evaluate as evaluate
     from saddle.interface import analyze as analyze
+    from saddle.interface import frontier as frontier
     from saddle.interface import load_policy as load_policy
     from saddle.interface import run_study as run_study
     from saddle.interface import train as train
@@ -59,6 +60,7 @@ _HOMES = {
     "Study": "saddle.study.store",
     "analyze": "saddle.interface",
     "evaluate": "saddle.evaluation",
+    "frontier": "saddle.interface",
     "load_policy": "saddle.interface",
     "make": "saddle.tasks.registry",
     "open_study": "saddle.study.store",

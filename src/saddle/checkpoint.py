@@ -6,7 +6,6 @@ FILE.prev. A reader sees a whole checkpoint, or falls back to the one before.
 """
 
 import json
-import os
 import shlex
 import warnings
 from pathlib import Path
@@ -18,8 +17,8 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
+from saddle import files
 from saddle.errors import SaddleError
-from saddle.study.atomic import store_error
 
 FACTS = "saddle"
 
@@ -29,19 +28,9 @@ def save(path: Path, state: Any, facts: dict[str, Any]) -> None:
     stays.
     """
     arrays = {name: np.asarray(_plain(leaf), order="C") for name, leaf in _leaves(state)}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(safetensors.numpy.save(arrays, {FACTS: json.dumps(facts)}))
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            path.replace(_previous(path))
-        temporary.replace(path)
-        _sync(path.parent)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise store_error(path, error) from None
+    content = safetensors.numpy.save(arrays, {FACTS: json.dumps(facts)})
+    with files.replacing(path, previous=_previous(path)) as unfinished:
+        unfinished.write_bytes(content)
 
 
 def size(state: Any) -> int:
@@ -162,11 +151,3 @@ def _restore(array: np.ndarray, leaf: Any) -> Any:
 
 def _previous(path: Path) -> Path:
     return path.with_name(path.name + ".prev")
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

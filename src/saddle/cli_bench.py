@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
+from saddle.cli_environment import EnvironmentOptions
 from saddle.cli_parse import Verbs
 from saddle.learners import PPO, LearnerSettings, Precision
-from saddle.tasks.gymnasium.options import EnvironmentOptions
 
 Json = Annotated[
     bool, arg(name="json", help="Print JSON instead of a table.", help_behavior_hint="")

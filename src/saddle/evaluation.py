@@ -12,7 +12,7 @@ import numpy as np
 
 from saddle import open_study, policies, rollouts, tasks
 from saddle.errors import SaddleError
-from saddle.policies import Gaussian
+from saddle.policies import NetworkPolicy
 from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST, Study
 
@@ -30,7 +30,7 @@ class Trained(NamedTuple):
     """A policy, and what it was trained under."""
 
     run: str
-    policy: Gaussian
+    policy: NetworkPolicy
     limits: Limits  # of each constraint; empty where nobody knows
 
     def moved_to(self, task: str) -> "Trained":
@@ -42,7 +42,8 @@ class Trained(NamedTuple):
 class Score:
     """Episodes of one policy in one mode, seen by one constraint. Violating: cost above the limit.
 
-    A task with several constraints has a score for each of them.
+    A task with several constraints has a score for each of them; `violating_any` is the share of
+    episodes in which any of them is violated, the same in each.
     """
 
     run: str
@@ -57,6 +58,7 @@ class Score:
     limit: float | None
     violating: float | None  # share of episodes
     constraint: str
+    violating_any: float | None
 
 
 @contextlib.contextmanager
@@ -114,6 +116,7 @@ def _judged(
 ) -> Iterator[Score]:
     """A score for each constraint. total [episodes, 2 + m]: return, length, costs."""
     ret, length = total[:, 0], total[:, 1]
+    violating_any = _violating_any(total[:, 2:], one.limits)
     for i, constraint in enumerate(constraints):
         cost = total[:, 2 + i]
         limit = one.limits[i] if i < len(one.limits) else None
@@ -130,7 +133,18 @@ def _judged(
             limit=limit,
             violating=None if limit is None else float(np.mean(cost > limit)),
             constraint=constraint,
+            violating_any=violating_any,
         )
+
+
+def _violating_any(costs: np.ndarray, limits: Limits) -> float | None:
+    """Share of episodes, costs [episodes, m], in which some cost is above its limit; None where a
+    limit is not known.
+    """
+    known = [limit for limit in limits if limit is not None]
+    if len(known) < costs.shape[1]:
+        return None
+    return float((costs > known).any(1).mean())
 
 
 def _spread(values: np.ndarray) -> float:
@@ -158,7 +172,7 @@ def _fitting(task: str, limits: Sequence[float]) -> Limits:
 def _policies(path: Path, on_message: OnMessage | None) -> list[Trained]:
     """Everything trained that `path` holds."""
     if not (path / MANIFEST).exists():
-        return [Trained(path.name, policies.gaussian(path), ())]
+        return [Trained(path.name, policies.network(path), ())]
     study: Study = open_study(path)
     runs = study.runs
     columns = [name for name in runs.columns if name == "limit" or name.startswith("limit_")]
@@ -172,7 +186,7 @@ def _policies(path: Path, on_message: OnMessage | None) -> list[Trained]:
         on_message(f"{count} have no policy here; they are left out")
     found = []
     for run, limits in kept:
-        found.append(Trained(run, policies.gaussian(study.policy_folder(run)), limits))
+        found.append(Trained(run, policies.network(study.policy_folder(run)), limits))
     return found
 
 

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle import tasks
+from saddle import tasks, warm_start
 from saddle.collect import collector, episodes, normalise
 from saddle.collect.episodes import Window
 from saddle.collect.normalise import Moments
@@ -83,8 +83,9 @@ class Population:
         self._rules = Rules([member.rule for member in self.members])
         self._limits = jnp.array([member.limits for member in self.members], jnp.float32)
         self._learner = settings.learner(self.spec)
+        self._start = warm_start.read(settings, self.spec)
         self._collector = collector.choose(made, settings, self._learner, len(self.members))
-        self._start = self._collector.compile(self._init)
+        self._begin = self._collector.compile(self._init)
         self._epoch = self._collector.epoch(self.rollout, self.learn)
 
     def _check(self, steps: int) -> None:
@@ -100,6 +101,7 @@ class Population:
                     f"{self.task} has {len(constraints)} constraint(s) ({', '.join(constraints)}), "
                     f"but {len(member.limits)} limit(s) are given; give one limit per constraint"
                 )
+            member.rule.check_constraints(str(self.task), constraints)
 
     @property
     def member_bytes(self) -> int:
@@ -116,7 +118,7 @@ class Population:
         """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them
         over.
         """
-        return jax.tree.map(lambda leaf: leaf.copy(), self._start())
+        return jax.tree.map(lambda leaf: leaf.copy(), self._begin())
 
     def init_shape(self) -> PopulationState:
         """Shapes and types of a state."""
@@ -187,8 +189,11 @@ class Population:
             self._rules.numbers
         )
         window = jax.vmap(lambda _: episodes.empty(self.settings.window, constraints))(self._seeds)
-        members = MemberState(learner, multiplier, window, jnp.zeros(count, jnp.int32))
         moments = no_moments(count, self.spec.obs_dim)
+        if self._start is not None:
+            learner = warm_start.begin(self._learner, learner, self._start)
+            moments = warm_start.moments(self._start, count, self.settings.steps_per_epoch)
+        members = MemberState(learner, multiplier, window, jnp.zeros(count, jnp.int32))
         worlds = None
         if self.settings.layout == "wide":
             worlds, recent = self._collector.fresh(moments, self._keys(0))

@@ -22,7 +22,7 @@ from jax import Array
 from saddle import policies, tasks
 from saddle.collect.steps import first_keys
 from saddle.errors import SaddleError
-from saddle.policies import Form, Gaussian, Weights
+from saddle.policies import Form, NetworkPolicy, Weights
 from saddle.study import room
 from saddle.tasks import HostTask, HostWorlds, Task, TaskSpec
 
@@ -45,7 +45,7 @@ def slots(form: Form, episodes: int) -> int:
 
 
 def play(
-    alike: Sequence[Gaussian],
+    alike: Sequence[NetworkPolicy],
     episodes: int,
     seed: int,
     done: Callable[[int], None] = lambda count: None,
@@ -79,23 +79,28 @@ def _check(name: str, form: Form, spec: TaskSpec) -> None:
     """A policy fits its task. Where the task did not come with Saddle, nobody could say so
     before.
     """
-    obs_dim, action_dim = form.widths[0], form.widths[-1]
-    if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
+    fits = (form.widths[0], form.action_dim) == (spec.obs_dim, spec.action_dim)
+    if not fits or form.choices != spec.choices:
         raise SaddleError(
-            f"a policy of {name} maps {obs_dim} observations to {action_dim} actions; the task has "
-            f"{spec.obs_dim} and {spec.action_dim}; was it trained on another version of it, or on "
+            f"a policy of {name} maps {form.widths[0]} observations to {_kind(form)}; the task has "
+            f"{spec.obs_dim} and {_kind(spec)}; was it trained on another version of it, or on "
             f"another task?"
         )
+
+
+def _kind(facts: Form | TaskSpec) -> str:
+    """What actions are, in words."""
+    kind = f" with {list(facts.choices)} choices" if facts.choices else ""
+    return f"{facts.action_dim} actions{kind}"
 
 
 def _actions(form: Form, weights: Weights, stochastic: Array, obs: Array, key: Array) -> Array:
     """Of every slot. obs [S, E, obs_dim] -> [S, E, action_dim]; the noise is the same in all
     slots.
     """
-    centre = jax.vmap(partial(policies.mean, form))(weights, obs)
-    noise = jax.random.normal(key, centre.shape[1:])
-    spread = jnp.where(stochastic[:, None], jnp.exp(weights.log_std), 0.0)
-    return centre + spread[:, None] * noise
+    output = jax.vmap(partial(policies.output, form))(weights, obs)
+    drawn = jax.vmap(form.family.draw, (0, 0, None))(output, weights.log_std, key)
+    return jnp.where(stochastic[:, None, None], drawn, form.family.mode(output))
 
 
 def _noise_keys(spec: TaskSpec, seed: int) -> Array:
@@ -184,7 +189,7 @@ def _room_for_worlds(task: HostTask) -> int:
     return max(1, room.free() // (2 * each)) if each else 2**31
 
 
-def by_form(found: Sequence[Gaussian]) -> Iterator[tuple[str, list[int]]]:
+def by_form(found: Sequence[NetworkPolicy]) -> Iterator[tuple[str, list[int]]]:
     """Task and places of the policies that one program can play, task by task."""
     alike: dict[tuple[str, Form], list[int]] = {}
     for place, policy in enumerate(found):

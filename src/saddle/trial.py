@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from saddle.tasks import HostStep, HostTask, TaskSpec
+from saddle.tasks.host import random_actions
 
 WORLDS = 16
 EPISODES = 30  # that are played at least, if time allows
@@ -81,7 +82,7 @@ def play(task: Any, seconds: float = SECONDS) -> Trial:
     draw = np.random.default_rng(SEED)
     seeds = np.arange(WORLDS, dtype=np.uint64)
     worlds.reset(seeds)
-    worlds.step(spec.random_actions(draw, WORLDS))  # compiles, where anything does
+    worlds.step(random_actions(spec, draw, WORLDS))  # compiles, where anything does
     first = worlds.reset(seeds)
     totals = np.zeros((WORLDS, 2 + len(spec.constraints)))
     episodes: list[np.ndarray] = []
@@ -89,7 +90,7 @@ def play(task: Any, seconds: float = SECONDS) -> Trial:
     stepping = 0.0
     began = time.monotonic()
     while len(episodes) < EPISODES and time.monotonic() - began < seconds:
-        actions = spec.random_actions(draw, WORLDS)
+        actions = random_actions(spec, draw, WORLDS)
         start = time.perf_counter()
         step = worlds.step(actions)
         stepping += time.perf_counter() - start
@@ -121,7 +122,7 @@ def seeds_repeat(task: Any) -> bool:
     worlds = worlds_of(task, 2)
     draw = np.random.default_rng(SEED)
     alike = np.full(2, SEED, np.uint64)
-    actions = np.repeat(task.spec.random_actions(draw, REPEATED), 2, axis=0)
+    actions = np.repeat(random_actions(task.spec, draw, REPEATED), 2, axis=0)
     shown: list[np.ndarray] = []
     for _ in range(2):
         rows = [np.asarray(worlds.reset(alike))]

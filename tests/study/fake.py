@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from saddle import files
 from saddle.errors import SaddleError
-from saddle.study import atomic
 
 
 class FakeProgram:
@@ -24,7 +24,7 @@ class FakeProgram:
             raise SaddleError(f"{task} is refused")
         self.members, self.epochs = members, steps // learner.steps_per_epoch
         self.seeds = np.array([member.seed for member in members])
-        self.lambdas = np.array([member.rule.init for member in members])
+        self.lambdas = np.array([np.ravel(member.rule.init)[0] for member in members])
 
     def init(self):
         return {"epoch": np.zeros(1, np.int64), "walk": np.zeros(len(self.members))}
@@ -74,10 +74,10 @@ class FakeProgram:
 
 class LightProgram(FakeProgram):
     def save(self, path, state, facts):
-        atomic.write_json(
+        files.write_json(
             path, {"epoch": state["epoch"].tolist(), "walk": state["walk"].tolist(), "facts": facts}
         )
 
     def load(self, path):
-        saved = atomic.read_json(path)
+        saved = files.read_json(path)
         return {"epoch": np.array(saved["epoch"]), "walk": np.array(saved["walk"])}, saved["facts"]

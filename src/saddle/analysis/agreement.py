@@ -8,7 +8,8 @@ from typing import Any
 
 from saddle.analysis.compare import mark
 from saddle.analysis.findings import Cell, Findings
-from saddle.analysis.published import SEEDS, STEPS, steps_beside_published, table
+from saddle.analysis.published import SEEDS, steps_beside_published, table
+from saddle.config import PUBLISHED_STEPS
 from saddle.words import counted
 
 
@@ -111,7 +112,7 @@ def _cell(task: str, algorithm: str, ours: Cell, theirs: dict[str, Any]) -> Agre
         _word(ours.best, ours.violated),
         _word(theirs["best"], theirs["violated"]),
         ours.env_steps,
-        STEPS,
+        PUBLISHED_STEPS,
     )
 
 

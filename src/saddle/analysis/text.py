@@ -1,6 +1,16 @@
-"""Estimates as text."""
+"""Estimates, and what is found of several constraints, as text."""
 
-from saddle.analysis.findings import Estimate
+from collections.abc import Sequence
+
+from saddle.analysis.findings import Estimate, JointLambda, Multiplier, Status
+
+BINDS: dict[Status | None, str] = {
+    "reached": "yes",
+    "always below": "no",
+    "always above": "cannot be kept",
+    None: "cannot be told",
+}
+"""Whether a constraint binds at the joint lambda*."""
 
 
 def text(found: Estimate) -> str:
@@ -23,3 +33,21 @@ def text(found: Estimate) -> str:
 def plain(value: float) -> str:
     """Three digits, or all of them before the point."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def joint_sentences(joint: Sequence[JointLambda]) -> list[str]:
+    """lambda* of all constraints together, a sentence for each set of limits."""
+    return [
+        f"{found.task}, all constraints together: {'; '.join(map(_share, found.multipliers))}. "
+        f"Return {text(found.return_)}; {found.reason}."
+        for found in joint
+    ]
+
+
+def _share(share: Multiplier) -> str:
+    at = f"{share.constraint} at {share.limit:g}"
+    if share.status == "reached":
+        return f"{at} binds, lambda* {text(share.lambda_)}"
+    if share.status == "always below":
+        return f"{at} does not bind, lambda* at most {plain(share.train_at or 0.0)}"
+    return f"{at} {BINDS[share.status]}"

@@ -12,6 +12,7 @@ import numpy as np
 from saddle.errors import SaddleError
 from saddle.learners import PPO
 from saddle.tasks import HostTask
+from saddle.tasks.host import random_actions
 
 SECONDS = 1.0  # of each measurement
 ROUNDS = 3  # such measurements; the fastest counts, since a busy neighbour only ever slows one
@@ -53,7 +54,7 @@ def measure(name: str, task: HostTask, count: int) -> HostResult:
         spent = 0.0
         done = 0
         while spent < SECONDS:
-            actions = task.spec.random_actions(draw, count)
+            actions = random_actions(task.spec, draw, count)
             start = time.perf_counter()
             worlds.step(actions)
             spent += time.perf_counter() - start
@@ -74,7 +75,7 @@ def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
         )
     worlds.reset(np.arange(count, dtype=np.uint64))
     draw = np.random.default_rng(0)
-    batches = [task.spec.random_actions(draw, count) for _ in range(STEPS)]
+    batches = [random_actions(task.spec, draw, count) for _ in range(STEPS)]
 
     def step() -> None:
         for actions in batches:

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from saddle.bench.scan import peak
-from saddle.config import Member
+from saddle.config import USUAL_LIMIT, Member
 from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings
 from saddle.multipliers import Fixed
@@ -44,7 +44,8 @@ def measure(task: str, members: int, epochs: int, learner: LearnerSettings) -> R
         raise SaddleError("--members and --epochs must be at least 1")
     check_members(task, learner, members)
     lambdas = [10 ** (-1 + 2 * i / max(members - 1, 1)) for i in range(members)]
-    runs = [Member(i, Fixed(lam), (25.0,) * constraints(task)) for i, lam in enumerate(lambdas)]
+    limits = (USUAL_LIMIT,) * constraints(task)
+    runs = [Member(i, Fixed(lam), limits) for i, lam in enumerate(lambdas)]
     population = Population(task, learner, runs, (epochs + 2) * 1000 * learner.steps_per_epoch)
     start = time.perf_counter()
     state, _ = population.epoch(population.init())

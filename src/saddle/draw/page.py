@@ -19,6 +19,7 @@ from saddle.draw.scene import Episode
 from saddle.draw.world import floor
 
 SIZE = (9.6, 7.2)  # inches
+DPI = 200  # of a still: 1920 x 1440 pixels
 WORLD = (0.03, 0.04, 0.645, 0.86)  # left, bottom, width, height of the world: a square on this page
 PANEL = 0.712  # left edge of what stands beside it
 TRAIL = LinearSegmentedColormap.from_list("trail", [looks.EARLY, looks.ROBOT, looks.LATE])

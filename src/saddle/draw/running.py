@@ -12,10 +12,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from saddle.draw import film, looks
 from saddle.draw.camera import Camera
-from saddle.draw.page import SIZE
+from saddle.draw.page import DPI, SIZE
 from saddle.tasks.velocity.body import Body
 
-DPI = 200
 ROWS, COLUMNS = 2, 3  # of the pictures on a still
 SMALL, LARGE = (640, 480), (960, 720)  # pixels of a picture on a still, and of a film
 
@@ -66,7 +65,7 @@ def write_still(run: Run, out: Path, lidar: bool = False) -> None:
         ax.set_axis_off()
     camera.close()
     _draw_speed(figure.add_axes((0.08, 0.075, 0.89, 0.155)), run)
-    figure.savefig(out, dpi=DPI)
+    figure.savefig(out, dpi=DPI, format="png")
 
 
 def write_gif(run: Run, out: Path, lidar: bool = False) -> None:

@@ -9,9 +9,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
+from saddle.adam import BETA_1, BETA_2, EPSILON
 from saddle.learners.networks.plain import squares
-
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class Adam(NamedTuple):

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from saddle import palette
+from saddle.adam import BETA_1, BETA_2, EPSILON
 from saddle.checks import at_least
 from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
     from jax import Array
-
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's, as PyTorch has them
 
 
 class Ascent(NamedTuple):
@@ -27,11 +27,11 @@ class GradientAscent(Rule):
 
     name: ClassVar[str] = "ga"
     label: ClassVar[str] = "GA"
-    colour: ClassVar[str | None] = "#0072b2"
+    colour: ClassVar[str | None] = palette.BLUE
     marker: ClassVar[str | None] = "^"
 
-    init: float = 1.0
-    """Lambda before the first epoch."""
+    init: float | tuple[float, ...] = 1.0
+    """Lambda before the first epoch: one number for every constraint, or one for each."""
     lr: float = 0.035
     """Step size: of Adam, whose steps do not grow with the violation, or of plain ascent."""
     optimizer: Literal["adam", "plain"] = "adam"
@@ -41,7 +41,7 @@ class GradientAscent(Rule):
         super().__post_init__()
         at_least(self, "lr", 0.0)
 
-    def numbers(self) -> dict[str, float | int | bool]:
+    def numbers(self) -> dict[str, float | int | bool | tuple[float, ...]]:
         """The settings, with the optimizer as a yes or no."""
         return {"init": self.init, "lr": self.lr, "adam": self.optimizer == "adam"}
 

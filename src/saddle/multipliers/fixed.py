@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from saddle import palette
 from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
@@ -21,15 +22,15 @@ class Fixed(Rule):
 
     name: ClassVar[str] = "fixed"
     label: ClassVar[str] = "fixed λ*"
-    colour: ClassVar[str | None] = "#009e73"
+    colour: ClassVar[str | None] = palette.GREEN
     marker: ClassVar[str | None] = "s"
 
-    init: float = 1.0
-    """Lambda, for every constraint."""
+    init: float | tuple[float, ...] = 1.0
+    """Lambda: one number for every constraint, or one for each."""
 
     @staticmethod
     def start(numbers: Any, constraints: int) -> Constant:
-        """Lambda, for every constraint."""
+        """Lambda of every constraint."""
         import jax.numpy as jnp
 
         return Constant(jnp.full(constraints, numbers.init))

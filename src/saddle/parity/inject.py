@@ -9,8 +9,7 @@ import numpy as np
 
 from saddle.parity.golden import Golden
 from saddle.tasks import State, Task
-
-DT = 0.02  # s per env step
+from saddle.tasks.point.specs import DT
 
 # Written by `step` before anything reads them, so that an injected state may hold zeros there.
 _RESULTS = frozenset(

@@ -5,14 +5,17 @@ rounded text.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from saddle import files
 from saddle.analysis.agreement import compare_with_published
+from saddle.analysis.constraints import title
 from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
+from saddle.analysis.text import BINDS
 from saddle.multipliers import label
-from saddle.report.style import short
-from saddle.study import atomic
+from saddle.report.style import heading, short
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -80,12 +83,17 @@ class Table:
 
     def write(self, out: Path) -> list[Path]:
         """NAME.tex, NAME.md and NAME.csv."""
-        files = [out / f"{self.name}.{ending}" for ending in ("tex", "md", "csv")]
-        for file, text in zip(
-            files, (self.latex(), self.markdown(), self.numbers.write_csv()), strict=True
-        ):
-            atomic.write(file, text.encode(), atomic.AGAIN)
-        return files
+        texts = {
+            "tex": self.latex(),
+            "md": self.markdown(),
+            "csv": self.numbers.write_csv(),
+        }
+        written = []
+        for ending, text in texts.items():
+            file = out / f"{self.name}.{ending}"
+            files.write(file, text.encode(), files.AGAIN)
+            written.append(file)
+        return written
 
 
 def tables(findings: Findings) -> list[Table]:
@@ -95,6 +103,7 @@ def tables(findings: Findings) -> list[Table]:
         limits(findings),
         recommended(findings),
         sweep(findings),
+        joint(findings),
         agreement(findings),
     ]
     return [table for table in made if table.rows]
@@ -123,7 +132,7 @@ def comparison(findings: Findings) -> Table:
 
 
 def _head(part: TaskFindings, first: bool, limit: str) -> tuple[str, str]:
-    return (f"{short(part.task)} ({part.algorithm})", limit) if first else ("", "")
+    return (_name(part), limit) if first else ("", "")
 
 
 def _cell_text(cell: Cell) -> tuple[str, ...]:
@@ -139,8 +148,7 @@ def _cell_text(cell: Cell) -> tuple[str, ...]:
 
 def _cell_numbers(part: TaskFindings, cell: Cell) -> dict[str, float | str | bool | None]:
     return {
-        "task": part.task,
-        "algorithm": part.algorithm,
+        **_whose(part),
         "limit": cell.limit,
         "rule": cell.rule,
         "lambda": cell.lambda_,
@@ -173,7 +181,7 @@ def limits(findings: Findings) -> Table:
             fixed = next(
                 (m.training_limit for m in at.margins if m.rule == "fixed"), Estimate(None)
             )
-            name = f"{short(part.task)} ({part.algorithm})" if i == 0 else ""
+            name = _name(part) if i == 0 else ""
             star = _ranged(at.lambda_) if at.lambda_.value is not None else at.status or "no sweep"
             texts = (
                 star,
@@ -185,8 +193,7 @@ def limits(findings: Findings) -> Table:
             rows.append((name, f"{at.limit:g}", *texts))
             numbers.append(
                 {
-                    "task": part.task,
-                    "algorithm": part.algorithm,
+                    **_whose(part),
                     "limit": at.limit,
                     "status": at.status,
                 }
@@ -211,11 +218,11 @@ def recommended(findings: Findings) -> Table:
     rows, numbers = [], []
     for part in findings.tasks:
         for i, advice in enumerate(part.recommended):
-            name = f"{short(part.task)} ({part.algorithm})" if i == 0 else ""
+            name = _name(part) if i == 0 else ""
             rows.append((name, f"{advice.limit:g}", advice.kind, advice.reason, advice.published))
             keys = ("limit", "kind", "reason", "published")
             own = {key: getattr(advice, key) for key in keys}
-            numbers.append({"task": part.task, "algorithm": part.algorithm} | own)
+            numbers.append(_whose(part) | own)
     columns = ("task", "limit", "regime", "reason", "published list")
     caption = "Cost limits worth testing at: one from each regime of the frontier."
     return Table(
@@ -228,16 +235,16 @@ def sweep(findings: Findings) -> Table:
     rows, numbers = [], []
     for part in findings.tasks:
         for i, group in enumerate(part.groups):
-            name = f"{short(part.task)} ({part.algorithm})" if i == 0 else ""
+            name = _name(part) if i == 0 else ""
             spreads = (
                 _spread(group.return_.value, group.return_sd),
                 _spread(group.cost.value, group.cost_sd),
             )
-            rows.append((name, f"{group.lambda_:.3g}", str(group.seeds), *spreads))
+            lambdas = "; ".join(f"{lam:.3g}" for lam in (group.lambda_, *group.others))
+            rows.append((name, lambdas, str(group.seeds), *spreads))
             numbers.append(
                 {
-                    "task": part.task,
-                    "algorithm": part.algorithm,
+                    **_whose(part),
                     "lambda": group.lambda_,
                     "seeds": group.seeds,
                 }
@@ -249,6 +256,31 @@ def sweep(findings: Findings) -> Table:
     caption = "Fixed λ: mean ± SD over seeds at the end of training."
     columns = ("task", "λ", "seeds", "return", "cost")
     return Table("sweep", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
+
+
+def joint(findings: Findings) -> Table:
+    """lambda* of several constraints, found together."""
+    rows, numbers, breaks = [], [], []
+    for found in findings.joint:
+        if rows:
+            breaks.append(len(rows))
+        for i, share in enumerate(found.multipliers):
+            name = f"{short(found.task)} ({found.algorithm})" if i == 0 else ""
+            star = _ranged(share.lambda_) or share.status or "no sweep"
+            limit, cost = f"{share.limit:g}", _ranged(share.cost)
+            rows.append((name, share.constraint, limit, star, cost, BINDS[share.status]))
+            numbers.append(
+                {"task": found.task, "algorithm": found.algorithm, "set": len(breaks)}
+                | {"constraint": share.constraint, "limit": share.limit, "status": share.status}
+                | _ends("lambda", share.lambda_)
+                | {"train_at": share.train_at, "binds_share": share.binds_share}
+                | _ends("cost", share.cost)
+                | {"reason": share.reason}
+            )
+    columns = ("task", "constraint", "limit", "λ*", "cost there", "binds")
+    caption = "λ* of all constraints together, and what each costs there."
+    marks = ("",) * len(rows)
+    return Table("joint", caption, columns, tuple(rows), marks, _frame(numbers), tuple(breaks))
 
 
 def agreement(findings: Findings) -> Table:
@@ -271,6 +303,16 @@ def agreement(findings: Findings) -> Table:
         "This study beside the published table; z is the difference of means in its standard error."
     )
     return Table("agreement", caption, columns, tuple(rows), ("",) * len(rows), numbers)
+
+
+def _name(part: TaskFindings) -> str:
+    return f"{heading(part)} ({part.algorithm})"
+
+
+def _whose(part: TaskFindings) -> dict[str, Any]:
+    """Task and algorithm, and the constraint where there are several."""
+    own: dict[str, Any] = {"task": part.task, "algorithm": part.algorithm}
+    return own | ({"constraint": title(part.constraint)} if part.constraint else {})
 
 
 def _frame(rows: list[dict]) -> pl.DataFrame:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from saddle import tasks
-from saddle.config import Member
+from saddle.config import USUAL_LIMIT, Member
 from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings, learner_to_dict
-from saddle.multipliers import Fixed, rule_to_dict
+from saddle.multipliers import rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
-from saddle.study.columns import runs_frame
+from saddle.study.columns import lambda_columns, runs_frame
 from saddle.study.params import upgraded_plan
 from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
 from saddle.study.store import MANIFEST, Study
@@ -23,7 +23,6 @@ from saddle.study.writer import Taken, check_writable, create, hardware, manifes
 SHARE_OF_MEMORY = (
     0.5  # that a unit may take; the rest is for the compiler's temporaries and the machine
 )
-UNUSED_LIMIT = 25.0  # of runs with a fixed lambda, which look at none
 
 Capacities = dict[tuple[str, LearnerSettings], int]
 """Members that a unit may have, by task and learner."""
@@ -75,7 +74,7 @@ def _existing(plan: Plan, out: Path, resume: bool) -> Study:
 def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
     """A run's row before it began."""
     count = constraints(run.task)
-    limits = run.limit or (UNUSED_LIMIT,) * count
+    limits = run.limit or (USUAL_LIMIT,) * count
     params = {
         "rule": rule_to_dict(run.rule) if run.rule else None,
         "limits": list(limits),
@@ -91,7 +90,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
         "task": run.task,
         "algorithm": run.learner.algorithm,
         "rule": run.rule.name if run.rule else "fixed",
-        "lambda": run.rule.init if isinstance(run.rule, Fixed) else None,
+        **lambda_columns(run.rule, count),
         "seed": run.seed,
         "steps": plan.steps,
         "params": json.dumps(params),
@@ -101,10 +100,12 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
 
 
 def check_tasks(plan: Plan) -> None:
-    """Every task exists and has as many constraints as its limits."""
+    """Every task exists and has as many constraints as its limits and lambdas have numbers."""
     for task in plan.tasks:
         constraints(task)
     for run in plans.runs(plan):
+        if run.rule is not None:
+            run.rule.check_constraints(run.task, constraint_names(run.task))
         if run.limit is not None and len(run.limit) != constraints(run.task):
             raise SaddleError(
                 f"{run.task} has {constraints(run.task)} constraint(s), but stage {run.stage!r} "
@@ -171,7 +172,7 @@ def members_that_fit(task: str, learner: LearnerSettings) -> int:
     """How many members all memory has room for: 1 at least, or it is an error."""
     from saddle.population import Population
 
-    limits = (UNUSED_LIMIT,) * constraints(task)
+    limits = (USUAL_LIMIT,) * constraints(task)
     each = Population(task, learner, [Member(limits=limits)], learner.steps_per_epoch).member_bytes
     there = memory()
     if each > there:

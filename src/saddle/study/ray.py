@@ -16,8 +16,8 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from saddle.errors import SaddleError
+from saddle.files import WriteError, write
 from saddle.study import claims
-from saddle.study.atomic import StoreError, write
 from saddle.study.dependent import open_sweep
 from saddle.study.local import POLL, Worker
 from saddle.study.plan import Chunking, Plan
@@ -215,6 +215,6 @@ class RayEngine:
                 self.listener.say(text)
             self.stop.refused = self.stop.refused or refused
         except RayTaskError as error:
-            if isinstance(error.cause, StoreError):
-                raise StoreError(str(error.cause)) from None
+            if isinstance(error.cause, WriteError):
+                raise WriteError(str(error.cause)) from None
             raise

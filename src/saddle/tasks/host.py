@@ -39,7 +39,9 @@ class HostWorlds(Protocol):
         ...
 
     def step(self, actions: np.ndarray) -> HostStep:
-        """One env step of every world. actions [N, action_dim]."""
+        """One env step of every world. actions [N, action_dim]: float32, or int32 below the spec's
+        `choices`.
+        """
         ...
 
     def save(self) -> dict[str, np.ndarray]:
@@ -69,3 +71,13 @@ class HostTask(Protocol):
     def worlds(self, n: int, threads: int | None = None) -> HostWorlds:
         """N worlds. threads: as many as they may use, all cores unless given."""
         ...
+
+
+def random_actions(spec: TaskSpec, draw: np.random.Generator, worlds: int) -> np.ndarray:
+    """Actions [worlds, action_dim] of a policy that does not care: uniform in [-1, 1], or any of
+    the choices.
+    """
+    shape = (worlds, spec.action_dim)
+    if spec.choices:
+        return draw.integers(0, spec.choices, shape).astype(np.int32)
+    return draw.uniform(-1, 1, shape).astype(np.float32)

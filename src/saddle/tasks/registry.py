@@ -24,6 +24,7 @@ ENTRY_POINTS = "saddle.tasks"
 """The group under which a package names its tasks: `name = "module:attribute"`."""
 
 OURS = "saddle"
+HERE = "this program"
 
 Factory = TypeVar("Factory")
 
@@ -131,6 +132,22 @@ def make(name: str, **options: Any) -> Any:
     return task
 
 
+def put(name: str, factory: Any) -> str:
+    """Make a task known in this program alone, in place of what `put` made known before.
+
+    Returns its name, which gets a number where something else has it.
+    """
+    chosen = name
+    number = 2
+    while chosen in _TASKS and _TASKS[chosen].origin != HERE:
+        chosen = f"{name}-{number}"
+        number += 1
+    _TASKS.pop(chosen, None)
+    _checked.discard(chosen)
+    _add(Entry(chosen, factory, None, HERE))
+    return chosen
+
+
 def watch(watcher: Callable[[Entry], None]) -> None:
     """Call `watcher` with every task that is known, and with those that come to be."""
     _read_packages()
@@ -176,7 +193,7 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
         with contextlib.suppress(Exception):
             task.close()
         return _of_environment(known.name, Environment(known.factory), options)
-    if not _is_task(task):
+    if not is_task(task):
         raise SaddleError(
             f"{known.name} is not a task (its type is {type(task).__name__}); a task has spec, "
             f"reset and step, or spec "
@@ -196,7 +213,7 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
 
 def _called(name: str, factory: Any, options: dict[str, Any]) -> Any:
     """What the factory makes; a task is its own factory."""
-    if not isinstance(factory, type) and (_is_task(factory) or not callable(factory)):
+    if not isinstance(factory, type) and (is_task(factory) or not callable(factory)):
         if options:
             raise SaddleError(f"{name} is one task and takes no options: {', '.join(options)}")
         return factory
@@ -229,7 +246,7 @@ def _makes_environments(thing: Any) -> bool:
     return all(hasattr(thing, member) for member in ("reset", "step", "action_space"))
 
 
-def _is_task(thing: Any) -> bool:
+def is_task(thing: Any) -> bool:
     """Whether it has the members of a task. JAX's own protocol is not asked, which would load
     JAX.
     """

@@ -5,8 +5,6 @@ JAX.
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from saddle.errors import SaddleError
 
 
@@ -49,16 +47,7 @@ class TaskSpec:
             raise SaddleError(
                 f"{self.name}: dt is {self.dt!r}; it must be a positive number of seconds"
             )
-        if self.choices and len(self.choices) != self.action_dim:
-            raise SaddleError(
-                f"{self.name}: choices is {self.choices!r}, but action_dim is {self.action_dim}; "
-                f"give one number for each action"
-            )
-        if not all(isinstance(n, int) and n >= 1 for n in self.choices):
-            raise SaddleError(
-                f"{self.name}: choices is {self.choices!r}; each must be a whole number of at "
-                f"least 1"
-            )
+        self._check_choices()
         self._check_constraints()
         for field in ("limits", "recommended_limits"):
             for limit in getattr(self, field):
@@ -67,14 +56,20 @@ class TaskSpec:
                         f"{self.name}: {field} has {limit!r}; a cost limit is finite and 0 or more"
                     )
 
-    def random_actions(self, draw: np.random.Generator, worlds: int) -> np.ndarray:
-        """Actions [worlds, action_dim] of a policy that does not care: uniform in [-1, 1], or any
-        of the choices.
-        """
-        shape = (worlds, self.action_dim)
-        if self.choices:
-            return draw.integers(0, self.choices, shape).astype(np.float32)
-        return draw.uniform(-1, 1, shape).astype(np.float32)
+    def _check_choices(self) -> None:
+        choices = self.choices
+        if not isinstance(choices, tuple) or not all(
+            isinstance(count, int) and count >= 1 for count in choices
+        ):
+            raise SaddleError(
+                f"{self.name}: choices is {choices!r}; say of each discrete action how many "
+                f"choices it has, as in (3, 2)"
+            )
+        if choices and len(choices) != self.action_dim:
+            raise SaddleError(
+                f"{self.name}: choices has {len(choices)} entries, but action_dim is "
+                f"{self.action_dim}; they must agree"
+            )
 
     def _check_constraints(self) -> None:
         names = self.constraints

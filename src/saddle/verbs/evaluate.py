@@ -50,6 +50,8 @@ def print_scores(scores: list[Score]) -> None:
         columns.append(Column("constraint", identifies=True))
     for name in ("return", "cost", "length", "limit", "violating"):
         columns.append(Column(name, right=True))
+    if several:
+        columns.append(Column("any of them", right=True))
     rows = []
     for one in scores:
         which = [one.constraint] if several else []
@@ -61,7 +63,13 @@ def print_scores(scores: list[Score]) -> None:
             f"{one.cost_mean:.2f} ± {one.cost_sd:.2f}",
             f"{one.length_mean:.0f}",
             "-" if one.limit is None else f"{one.limit:g}",
-            "-" if one.violating is None else f"{one.violating:.0%}",
+            _share(one.violating),
         )
+        if several:
+            row += (_share(one.violating_any),)
         rows.append(row)
     print_table(console(), columns, rows, title=f"{counted(scores[0].episodes, 'episode')} each")
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"

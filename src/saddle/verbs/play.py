@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from saddle import policies
+from saddle import files, policies
 from saddle.draw import Episode, course, film, record, still
 from saddle.errors import SaddleError
 from saddle.gym import checks
@@ -117,17 +117,9 @@ def _replacing(out: Path) -> Iterator[Path]:
     """A file beside `out` that takes its place once it is whole. It is made at once, to fail before
     the work.
     """
-    unfinished = out.with_stem(f".{out.stem}.unfinished")
-    try:
-        if out.is_dir():
-            raise SaddleError(f"cannot write {out}: it is a folder")
-        if not out.parent.is_dir():
-            raise SaddleError(f"cannot write {out}: there is no folder {out.parent}")
-        unfinished.touch()
+    if out.is_dir():
+        raise SaddleError(f"cannot write {out}: it is a folder")
+    if not out.parent.is_dir():
+        raise SaddleError(f"cannot write {out}: there is no folder {out.parent}")
+    with files.replacing(out, files.AGAIN, durable=False) as unfinished:
         yield unfinished
-        unfinished.replace(out)
-    except OSError as error:
-        raise SaddleError(f"cannot write {out}: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()

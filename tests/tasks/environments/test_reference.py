@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import saddle
+from saddle.cli_environment import EnvironmentOptions
 from saddle.errors import SaddleError
 from saddle.study.plan import short
 from saddle.tasks.gymnasium.costs import Component, Cost, costs_of
 from saddle.tasks.gymnasium.environment import Environment, is_environment
-from saddle.tasks.gymnasium.options import EnvironmentOptions
 
 WORDS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 NAMES = st.lists(st.from_regex(r"[A-Za-z_-]\w{0,6}", fullmatch=True), max_size=2, unique=True)

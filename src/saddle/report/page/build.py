@@ -9,11 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from saddle import files
 from saddle.analysis import Options
 from saddle.errors import SaddleError
 from saddle.report.page.data import study_data
 from saddle.report.page.plain import plain_tables
-from saddle.study import atomic
 from saddle.study.store import open_study
 
 SCRIPTS = (
@@ -35,7 +35,7 @@ def write(study: Path, out: Path, options: Options) -> int:
     with opened.reading():
         data = study_data(opened, options)
     page = render(data).encode()
-    atomic.write(out, page, atomic.AGAIN)
+    files.write(out, page, files.AGAIN)
     return len(page)
 
 

@@ -28,6 +28,7 @@ FORCE_LIMIT = 0.05  # both actuators saturate here, far inside the control range
 # 1/kg, the engine's translational weight of the body in contact regularisation
 INVERSE_WEIGHT = 128.4821009050821
 
+HEIGHT = 0.1  # m, of the robot's origin above the floor, always
 RADIUS = 0.1  # m, the sphere
 ARROW_OFFSET = 0.1  # m, centre of the arrow's box ahead of the origin
 ARROW_HALF = 0.05  # m, half-extent of that box

@@ -183,7 +183,7 @@ def _glide(gremlins: Array, anchors: Array, time: Array) -> Array:
 
 def _target(x: Array, y: Array, time: Array) -> Vec:
     """Where a gremlin anchored at (x, y) is pulled to."""
-    height = jnp.full_like(x, scenes.HEIGHT + GREMLIN_RISE)
+    height = jnp.full_like(x, body.HEIGHT + GREMLIN_RISE)
     return Vec(x + ORBIT * jnp.sin(time), y + ORBIT * jnp.cos(time), height)
 
 

@@ -23,15 +23,15 @@ TILT = 0.04  # m, by which a tilted body may stick out beyond its outline
 PILLAR_RADIUS, PILLAR_HALF_HEIGHT = 0.2, 0.5
 SLACK = 0.005  # m, more than anything accelerates within a step
 QUIET = 1e-5  # m/s and rad/s below which a body at its resting height stays where it is
-VASE_HEIGHT = 0.1 - 4.362e-5  # m, of a resting vase's centre
-BOX_HEIGHT = 0.2 - 8.74e-6
+VASE_AT_REST = 0.1 - 4.362e-5  # m, height of a resting vase's centre
+BOX_AT_REST = 0.2 - 8.74e-6
 HEIGHT_SLACK = 2e-7  # m
 
 
 def goal_step(agent: Array, vase: Array, action: Array) -> tuple[Array, Array, Array]:
     """agent [6], vase [13], action [2] -> agent, acceleration [3], vase."""
     moved, acceleration = free(agent, action)
-    touch = near(agent, vase, SMALL_WIDTH, travel(vase[7:10])) | _awake(vase, VASE_HEIGHT)
+    touch = near(agent, vase, SMALL_WIDTH, travel(vase[7:10])) | _awake(vase, VASE_AT_REST)
     return patch_rare(
         _goal_contacts, touch, (agent, vase, action), (moved, acceleration, vase), kernel=True
     )
@@ -41,7 +41,7 @@ def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[A
     """agent [6], pillar [2], box [13], action [2] -> agent, acceleration [3], box."""
     moved, acceleration = free(agent, action)
     at_pillar = gap(agent[:2], pillar) < body.REACH + PILLAR_RADIUS + travel(agent[3:5])
-    touch = near(agent, box, BOX_WIDTH, travel(box[7:10])) | _awake(box, BOX_HEIGHT) | at_pillar
+    touch = near(agent, box, BOX_WIDTH, travel(box[7:10])) | _awake(box, BOX_AT_REST) | at_pillar
     return patch_rare(
         _push_contacts, touch, (agent, pillar, box, action), (moved, acceleration, box), kernel=True
     )

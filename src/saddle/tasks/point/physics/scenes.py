@@ -18,7 +18,6 @@ from saddle.tasks.point.physics.problem import Weld
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
 from saddle.tasks.point.physics.vec import Axes, Vec, concatenate
 
-HEIGHT = 0.1  # m, of the robot's origin above the floor
 SMALL_BOX = Kind(8e-6, (8e-6 * 0.04 / 6, 8e-6 * 0.04 / 6), 125000.0)  # vase, gremlin
 SMALL_HALF = (0.1, 0.1, 0.1)
 PUSH_BOX = Kind(1.28e-4, (5.333333333333334e-06, 7.253333333333334e-06), 7812.5)
@@ -44,7 +43,7 @@ def robot_shapes(q: Planar) -> tuple[Vec, Box]:
     c, s = jnp.cos(q.yaw), jnp.sin(q.yaw)
     zero, one = jnp.zeros_like(c), jnp.ones_like(c)
     axes = Axes(Vec(c, s, zero), Vec(-s, c, zero), Vec(zero, zero, one))
-    center = Vec(q.x, q.y, zero + HEIGHT)
+    center = Vec(q.x, q.y, zero + body.HEIGHT)
     half = body.ARROW_HALF
     return center, Box(center + axes.x * body.ARROW_OFFSET, axes, (half, half, half))
 
@@ -168,7 +167,7 @@ def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes
     [n, B, N].
     """
     x, y = spheres[..., 0].T[:, None], spheres[..., 1].T[:, None]
-    center = Vec(x, y, jnp.full_like(x, HEIGHT))
+    center = Vec(x, y, jnp.full_like(x, body.HEIGHT))
 
     def of_body(body: tuple[Vec, Vec, Axes]) -> Points:
         center, position, axes = body
@@ -207,7 +206,7 @@ def robot_with_static(
     n = x.shape[0]
     twist = _column([contact.SPHERE_TWIST] * n + [contact.TWIST] * n, x)
     roll = _column([contact.SPHERE_ROLL] * n + [contact.ROLL] * n, x)
-    origin = Vec(q.x, q.y, jnp.full_like(q.x, HEIGHT))
+    origin = Vec(q.x, q.y, jnp.full_like(q.x, body.HEIGHT))
     points = collide.join([sphere, arrow])
     return contact.contacts(
         points, origin, body.INVERSE_WEIGHT, twist, roll
@@ -232,7 +231,7 @@ def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: boo
     return Points(
         distance <= 0,
         distance,
-        Vec(x + normal.x * reach, y + normal.y * reach, zero + HEIGHT),
+        Vec(x + normal.x * reach, y + normal.y * reach, zero + body.HEIGHT),
         normal,
     )
 

@@ -14,7 +14,6 @@ from saddle.tasks.point.physics.contact import RESISTANCE, add, times
 from saddle.tasks.point.physics.once import once, stored
 from saddle.tasks.point.physics.problem import Groups, Problem, Unknown, Weld, robot_force
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
-from saddle.tasks.point.physics.scenes import HEIGHT
 from saddle.tasks.point.physics.vec import Axes, Vec
 
 
@@ -93,7 +92,7 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
         robot0=robot0,
         mass=mass,
         pull=pull,
-        arm=bodies.position - Vec(agent.q.x, agent.q.y, jnp.full_like(agent.q.x, HEIGHT)),
+        arm=bodies.position - Vec(agent.q.x, agent.q.y, jnp.full_like(agent.q.x, body.HEIGHT)),
         contacts=touching.contacts,
         paired=jnp.zeros((), bool) if touching.paired is None else touching.paired,
     )

@@ -7,8 +7,6 @@ from tyro.conf import UseAppendAction, arg
 
 from saddle import references
 from saddle.errors import SaddleError
-from saddle.tasks.gymnasium.costs import costs_of
-from saddle.tasks.gymnasium.environment import Environment
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,10 @@ class EnvironmentOptions:
         """
         if self == EnvironmentOptions():
             return task
+        # Loaded here, since help shows the options and loads nothing heavy.
+        from saddle.tasks.gymnasium.costs import costs_of
+        from saddle.tasks.gymnasium.environment import Environment
+
         if not references.is_reference(task):
             raise SaddleError(
                 f"{task} has costs and a length of its own; --cost, --reward, --import, --python, "
