@@ -245,3 +245,15 @@ def test_a_trial_counts_what_its_worlds_did():
     np.testing.assert_allclose(trial.costs.sum(0), trial.step_costs.sum(0), rtol=1e-4)
     assert seeds_repeat(task)
     assert pl.Series(trial.lowest).is_finite().all() and (trial.lowest <= trial.highest).all()
+
+
+def test_what_is_not_the_environments_own_is_measured(capsys, monkeypatch):
+    monkeypatch.setattr("saddle.bench.host.SECONDS", 0.02)
+    monkeypatch.setattr("saddle.bench.host.SHORT_ROUNDS", 2)
+    assert main(["bench", "host", TRAINED, "--worlds", "4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["worlds"] == 4 and found["processes"] >= 1
+    for what in ("stepping", "collecting"):
+        assert found[what] > 0 and 0 < found[f"{what}_overhead"] < 1
+    assert main(["bench", "host", TRAINED, "--worlds", "2"]) == 0
+    assert "not the environment's own" in capsys.readouterr().out

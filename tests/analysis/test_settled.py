@@ -7,13 +7,11 @@ import pytest
 from saddle.analysis import Options, analyze
 from saddle.analysis.simulate import BEND, simulate
 
-TRUTH = {"seeds": 3, "epochs": 60}
-
 
 def notes(slope_return=0.0, slope_cost=0.0, noise=0.0):
     """Of a simulated sweep whose curves also move by so much an epoch."""
     draw = np.random.default_rng(0)
-    runs, metrics = simulate([BEND], draw, **TRUTH)
+    runs, metrics = simulate([BEND], draw, seeds=3, epochs=60)
     metrics = metrics.with_columns(
         pl.col("return") + slope_return * pl.col("epoch") + noise * draw.normal(size=len(metrics)),
         pl.col("cost") + slope_cost * pl.col("epoch"),

@@ -63,11 +63,11 @@ def measure(name: str, task: HostTask, count: int) -> HostResult:
     return HostResult(name, count, max(rates))
 
 
-def measure_overhead(name: str, task: HostTask, count: int) -> HostOverhead:
+def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
     """How much of the time goes elsewhere than into the environment, when so many worlds are
     stepped, and when a policy collects from them.
     """
-    worlds: Any = task.worlds(count)
+    worlds: Any = task.worlds(count) if isinstance(task, HostTask) else None
     if not hasattr(worlds, "seconds"):
         raise SaddleError(
             f"{name} does not tell how long its own steps take; bench host is for environments: "
