@@ -42,10 +42,8 @@ def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
     for task in dict.fromkeys(part.task for part in swept):
         parts = [part for part in swept if part.task == task]
         if len(parts) > 1:
-            yield (
-                f"algorithms-{_file_name(task)}",
-                lambda parts=parts: figures_algorithms.overlay(parts),
-            )
+            name = f"algorithms-{_file_name(task)}"
+            yield name, lambda parts=parts: figures_algorithms.overlay(parts)
 
 
 def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Drawing]:
