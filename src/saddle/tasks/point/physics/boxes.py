@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.tasks.point.physics.once import add_all, once, unless
-from saddle.tasks.point.physics.vec import Axes, Vec, pick, pick_vec, stack, where
+from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick, pick_vec, stack, where
 
 FACE_RISE = 0.5  # against a face the reference's engine reports half the depth as the distance
 TINY = 1e-15  # slopes below this are degenerate, as in the reference's engine
@@ -114,16 +114,19 @@ def _slack(overlap: Array) -> Array | float:
 
 def _spread(a: Box, b: Box) -> tuple[_Solid, _Solid]:
     """Both boxes with every array of one shape."""
-    shape = jnp.broadcast_shapes(
-        *(jnp.shape(v) for box in (a, b) for v in (*box.center, *box.half))
-    )
+    parts = (*a.center, *a.half, *b.center, *b.half)
+    shape = jnp.broadcast_shapes(*(jnp.shape(part) for part in parts))
     dtype = b.center.x.dtype
-    full = lambda v: Vec(*(jnp.broadcast_to(part, shape) for part in v))
-    solid = lambda box: _Solid(
-        full(box.center),
-        stack([full(axis) for axis in box.axes]),
-        jnp.stack([jnp.broadcast_to(jnp.asarray(h, dtype), shape) for h in box.half]),
-    )
+
+    def full(v: Vec) -> Vec:
+        return Vec(*(jnp.broadcast_to(part, shape) for part in v))
+
+    def solid(box: Box) -> _Solid:
+        center = full(box.center)
+        axes = stack([full(axis) for axis in box.axes])
+        half = [jnp.broadcast_to(jnp.asarray(h, dtype), shape) for h in box.half]
+        return _Solid(center, axes, jnp.stack(half))
+
     return solid(a), solid(b)
 
 
@@ -150,10 +153,12 @@ def _edge_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array, Vec]:
     axis = axis * (1 / jnp.where(real, length, 1))
     along = axis.dot(offset)
     axis = axis * jnp.where(along < 0, -1, 1)
-    reach = add_all(
-        a.half[k] * jnp.abs(axis.dot(a.axes[k])) + b.half[k] * jnp.abs(axis.dot(b.axes[k]))
-        for k in range(3)
-    )
+    parts = []
+    for k in range(3):
+        of_a = a.half[k] * jnp.abs(axis.dot(a.axes[k]))
+        of_b = b.half[k] * jnp.abs(axis.dot(b.axes[k]))
+        parts.append(of_a + of_b)
+    reach = add_all(parts)
     overlaps = jnp.where(real, reach - jnp.abs(along), jnp.inf).reshape(9, *offset.x.shape)
     code = jnp.argmin(overlaps, axis=0)
     nine = Vec(*(part.reshape(9, *part.shape[2:]) for part in axis))
@@ -214,9 +219,11 @@ def _flat_edges(flat: Array, edges: Vec) -> tuple[Vec, Vec, Array, Array]:
     one, or none.
     """
     rank = jnp.cumsum(flat, axis=0)
-    keep = lambda k: Vec(
-        *(jnp.sum(jnp.where(flat & (rank == k), part, 0), axis=0) for part in edges)
-    )
+
+    def keep(k: int) -> Vec:
+        """The k-th of those that are flat."""
+        return Vec(*(jnp.sum(jnp.where(flat & (rank == k), part, 0), axis=0) for part in edges))
+
     return keep(1), keep(2), rank[2] > 0, rank[2] > 1
 
 
@@ -266,10 +273,20 @@ def _most_across(edge: Array, direction: Vec, axes: Vec) -> Array:
 
 
 def _select(mask: Array, p: _Patch, q: _Patch) -> _Patch:
-    vectors = lambda s, t: tuple(where(mask, u, v) for u, v in zip(s, t, strict=True))
+    """p where the mask holds, else q."""
+
+    def vectors(s: tuple[Vec, ...], t: tuple[Vec, ...]) -> tuple[Vec, ...]:
+        return tuple(where(mask, u, v) for u, v in zip(s, t, strict=True))
+
     edges = tuple(jnp.where(mask, u, v) for u, v in zip(p.edges, q.edges, strict=True))
-    numbers = (jnp.where(mask, u, v) for u, v in zip(p[3:], q[3:], strict=True))
-    return _Patch(vectors(p.true, q.true), vectors(p.flat, q.flat), edges, *numbers)
+    return _Patch(
+        true=vectors(p.true, q.true),
+        flat=vectors(p.flat, q.flat),
+        edges=edges,
+        half_x=jnp.where(mask, p.half_x, q.half_x),
+        half_y=jnp.where(mask, p.half_y, q.half_y),
+        rise=jnp.where(mask, p.rise, q.rise),
+    )
 
 
 def _clip(patch: _Patch, by_edge: Array) -> tuple[Array, Array, Vec]:
@@ -280,10 +297,10 @@ def _clip(patch: _Patch, by_edge: Array) -> tuple[Array, Array, Vec]:
     lines = jnp.any(crossings[0] & (crossings[1] <= 0), axis=0)
     inner = _rectangle_corners(patch, by_edge, lines)
     outer = _patch_corners(patch, by_edge, lines, lines | jnp.any(inner[0], axis=0))
-    parts = (crossings, inner, outer)
-    join = lambda get: jnp.concatenate([get(part) for part in parts])
-    point = Vec(join(lambda p: p[2].x), join(lambda p: p[2].y), join(lambda p: p[2].z))
-    return join(lambda p: p[0]), join(lambda p: p[1]), point
+    point = concatenate([crossings[2], inner[2], outer[2]])
+    found = jnp.concatenate([crossings[0], inner[0], outer[0]])
+    distance = jnp.concatenate([crossings[1], inner[1], outer[1]])
+    return found, distance, point
 
 
 def _crossings(patch: _Patch) -> tuple[Array, Array, Vec]:
@@ -308,11 +325,10 @@ def _crossings(patch: _Patch) -> tuple[Array, Array, Vec]:
             beside = getattr(flat, other) + getattr(flat_edge, other) * at
             hit = true + true_edge * at
             side = jnp.broadcast_to(side, hit.z.shape)
+            spot = Vec(side, beside, hit.z) if axis == "x" else Vec(beside, side, hit.z)
             found.append(crosses & (at >= 0) & (at <= 1) & (jnp.abs(beside) <= other_limit))
             distance.append(hit.z * patch.rise)
-            points.append(
-                _middle(Vec(side, beside, hit.z) if axis == "x" else Vec(beside, side, hit.z), hit)
-            )
+            points.append(_middle(spot, hit))
     point = Vec(*(jnp.concatenate(parts) for parts in zip(*points, strict=True)))
     return jnp.concatenate(found), jnp.concatenate(distance), point
 
