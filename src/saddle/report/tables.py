@@ -13,7 +13,7 @@ from saddle import files
 from saddle.analysis.agreement import compare_with_published, mark_of
 from saddle.analysis.constraints import title
 from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
-from saddle.analysis.text import BINDS
+from saddle.analysis.text import binds, joint_star
 from saddle.multipliers import label
 from saddle.report.style import heading, short
 
@@ -277,14 +277,18 @@ def joint(findings: Findings) -> Table:
             breaks.append(len(rows))
         for i, share in enumerate(found.multipliers):
             name = f"{short(found.task)} ({found.algorithm})" if i == 0 else ""
-            star = _ranged(share.lambda_) or share.status or "no sweep"
+            star = _ranged(share.lambda_) or joint_star(share)
             limit, cost = f"{share.limit:g}", _ranged(share.cost)
-            rows.append((name, share.constraint, limit, star, cost, BINDS[share.status]))
+            rows.append((name, share.constraint, limit, star, cost, binds(share)))
             numbers.append(
                 {"task": found.task, "algorithm": found.algorithm, "set": len(breaks)}
                 | {"constraint": share.constraint, "limit": share.limit, "status": share.status}
                 | _ends("lambda", share.lambda_)
-                | {"train_at": share.train_at, "binds_share": share.binds_share}
+                | {
+                    "train_at": share.train_at,
+                    "binds": share.binds,
+                    "binds_share": share.binds_share,
+                }
                 | _ends("cost", share.cost)
                 | {"reason": share.reason}
             )
