@@ -233,7 +233,11 @@ def slope(weight: Array, s: Strain, ds: Strain, step: Array) -> tuple[Array, Arr
 
 def triangle(flat: Array) -> Sym6:
     """[21, ...], row by row, -> lower triangle."""
-    return [[flat[i * (i + 1) // 2 + j] for j in range(i + 1)] for i in range(6)]
+    rows = []
+    for i in range(6):
+        start = i * (i + 1) // 2
+        rows.append([flat[start + j] for j in range(i + 1)])
+    return rows
 
 
 def entry(m: Sym6, i: int, j: int) -> Array:
