@@ -53,6 +53,7 @@ def test_the_tutorial_of_environments_runs(tmp_path, monkeypatch, capsys):
         for line in block.splitlines():
             assert main(shlex.split(line)[1:]) == 0, line
             shown.append(capsys.readouterr().out)
+    assert "round 2 of 2" in shown[-1] and Path("kettle-frontier/report.html").exists()
     (printed,) = examples(ENVIRONMENTS, "text")
     assert first_words(shown[0])[1:] == first_words(printed)[1:]
     assert shown[1].splitlines()[-1] == (
