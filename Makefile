@@ -45,7 +45,7 @@ $(TOOLS): .venv/interpreter pyproject.toml constraints.txt
 # JAX and jaxlib are those of constraints-newest.txt; the rest is as in constraints.txt.
 $(NEWEST): .venv-newest/interpreter pyproject.toml constraints.txt constraints-newest.txt
 	@echo "installing Saddle with the newest JAX into .venv-newest: 1.1 GB, a minute or two"
-	@grep -v '^jax' constraints.txt | cat - constraints-newest.txt >.venv-newest/constraints.txt
+	@grep -vE '^jax(lib)?==' constraints.txt | cat - constraints-newest.txt >.venv-newest/constraints.txt
 	@.venv-newest/bin/python $(PIP_INSTALL) -e '.[tensorboard]' beartype hypothesis pytest pytest-xdist \
 		-c .venv-newest/constraints.txt
 	@touch $@
