@@ -44,7 +44,7 @@ $(TOOLS): .venv/interpreter pyproject.toml constraints.txt
 $(NEWEST): .venv-newest/interpreter pyproject.toml constraints.txt constraints-newest.txt
 	@echo "installing Saddle with the newest JAX into .venv-newest: 1.1 GB, a minute or two"
 	@grep -v '^jax' constraints.txt | cat - constraints-newest.txt >.venv-newest/constraints.txt
-	@.venv-newest/bin/python $(PIP_INSTALL) -e '.[tensorboard]' hypothesis pytest pytest-xdist \
+	@.venv-newest/bin/python $(PIP_INSTALL) -e '.[tensorboard]' beartype hypothesis pytest pytest-xdist \
 		-c .venv-newest/constraints.txt
 	@touch $@
 

@@ -10,6 +10,7 @@ import pytest
 from saddle.bench import engine, scan, tasks, velocity
 from saddle.errors import SaddleError
 from saddle.tasks import make, names
+from saddle.verbs.bench.tasks import bench_tasks
 
 CIRCLE, HOPPER, ANT = "SafetyPointCircle1-v0", "SafetyHopperVelocity-v1", "SafetyAntVelocity-v1"
 WORLDS = 8
@@ -25,7 +26,7 @@ def small(monkeypatch):
 
 @pytest.mark.usefixtures("small")
 def test_json(capsys):
-    tasks.run((CIRCLE,), WORLDS, as_json=True)
+    bench_tasks((CIRCLE,), WORLDS, as_json=True)
     found = json.loads(capsys.readouterr().out)
     settings, (result,) = found["settings"], found["tasks"]
     assert (
@@ -43,7 +44,7 @@ def test_json(capsys):
 def test_table(monkeypatch, capsys):
     result = tasks.Result(CIRCLE, 2e8, 123456.0, 30000.0, 6666.7, 4.1, 1.5, 170.0, None)
     monkeypatch.setattr(tasks, "measure", lambda name, task, worlds: result)
-    tasks.run((CIRCLE,), WORLDS)
+    bench_tasks((CIRCLE,), WORLDS)
     table = capsys.readouterr().out
     for word in (
         CIRCLE,
@@ -66,7 +67,7 @@ def test_without_mujoco_the_ratio_is_left_out(monkeypatch, capsys):
     assert result.mujoco is result.ratio is result.ratio_scripted is None
     assert result.random > 0
     monkeypatch.setattr(tasks, "measure", lambda name, task, worlds: result)
-    tasks.run((CIRCLE,), WORLDS)
+    bench_tasks((CIRCLE,), WORLDS)
     assert "MuJoCo is not installed" in capsys.readouterr().out
 
 
@@ -92,19 +93,19 @@ def test_state_bytes_counts_every_leaf():
 @pytest.mark.parametrize("worlds", [0, -5])
 def test_too_few_worlds(worlds):
     with pytest.raises(SaddleError, match=f"--worlds is {worlds}"):
-        tasks.run((CIRCLE,), worlds)
+        bench_tasks((CIRCLE,), worlds)
 
 
 def test_unknown_task():
     with pytest.raises(SaddleError, match="did you mean"):
-        tasks.run(("SafetyPointCircl1-v0",), WORLDS)
+        bench_tasks(("SafetyPointCircl1-v0",), WORLDS)
 
 
 @pytest.mark.parametrize("name", [HOPPER, ANT])
 def test_native_numbers(monkeypatch, capsys, name):
     monkeypatch.setattr(velocity, "SECONDS", 0.02)
     monkeypatch.setattr(velocity, "ROUNDS", 1)
-    tasks.run((name,), WORLDS, as_json=True, engine="native")
+    bench_tasks((name,), WORLDS, as_json=True, engine="native")
     printed = capsys.readouterr()
     (result,) = json.loads(printed.out)["tasks"]
     assert json.loads(printed.err) == result
@@ -117,7 +118,7 @@ def test_native_numbers(monkeypatch, capsys, name):
 def test_each_result_is_printed_with_its_columns(monkeypatch, capsys):
     found = velocity.NativeResult(HOPPER, WORLDS, "native", 1e4, 9e3, 1.8e4, 2, 1.8, 0.04)
     monkeypatch.setattr(velocity, "native", lambda task, worlds: found)
-    tasks.run((HOPPER,), WORLDS, engine="native")
+    bench_tasks((HOPPER,), WORLDS, engine="native")
     table = capsys.readouterr().out
     for word in (HOPPER, "10,000", "9,000", "18,000", "1.80x", "4.0%", "all threads"):
         assert word in table
@@ -125,4 +126,4 @@ def test_each_result_is_printed_with_its_columns(monkeypatch, capsys):
 
 def test_a_point_task_has_no_engines():
     with pytest.raises(SaddleError, match="no choice of engines"):
-        tasks.run((CIRCLE,), WORLDS, engine="native")
+        bench_tasks((CIRCLE,), WORLDS, engine="native")

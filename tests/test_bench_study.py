@@ -11,6 +11,7 @@ from saddle.learners import PPO
 from saddle.study import open_study
 from saddle.tasks import names
 from saddle.tasks.velocity import engines
+from saddle.verbs.bench.study import bench_study
 
 CIRCLE, HOPPER = "SafetyPointCircle1-v0", "SafetyHopperVelocity-v1"
 TINY = PPO(steps_per_epoch=20, worlds=2, hidden=(4,), passes=1, batch=10, window=2, target_kl=1e9)
@@ -40,7 +41,7 @@ def test_json(tmp_path, capsys):
     """The study that is measured is a real one: all runs end, every epoch is in the store, each run
     has a policy.
     """
-    study.run((CIRCLE,), 2, 2, ("highest",), TINY, tmp_path, as_json=True)
+    bench_study((CIRCLE,), 2, 2, ("highest",), TINY, tmp_path, as_json=True)
     printed = capsys.readouterr()
     found = json.loads(printed.out)
     (result,) = found["results"]
@@ -96,7 +97,7 @@ def test_hours_of_the_whole_study():
 
 def test_table(monkeypatch, capsys):
     monkeypatch.setattr(study, "measure", lambda name, *_: dataclasses.replace(RESULT, task=name))
-    study.run((), 250, 10, ("bf16",), PPO())
+    bench_study((), 250, 10, ("bf16",), PPO())
     table = capsys.readouterr().out
     for word in (
         *names(),
@@ -122,7 +123,7 @@ def test_table(monkeypatch, capsys):
 )
 def test_bad_input(names, members, epochs, message):
     with pytest.raises(SaddleError, match=message):
-        study.run(names, members, epochs, ("bf16",), TINY)
+        bench_study(names, members, epochs, ("bf16",), TINY)
 
 
 def test_a_study_that_breaks_is_an_error(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Checkpoints: whole, or the one before; never another config's."""
 
 import errno
+import os
 from pathlib import Path
 
 import jax
@@ -70,7 +71,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(SaddleError, match=r"no space left .* go on with --resume"):
         checkpoint.save(path, state(2.0), {"epoch": 2})
     monkeypatch.undo()

@@ -205,7 +205,7 @@ def test_usage_errors_exit_with_2(run, argv):
 
 
 def test_play_hands_over_its_options(run, stand_in):
-    calls = stand_in("saddle.play", "play")
+    calls = stand_in("saddle.verbs.play", "play")
     assert (
         run(
             "play",
@@ -231,23 +231,23 @@ def test_play_hands_over_its_options(run, stand_in):
 
 @pytest.mark.parametrize("argv", [("--task", "A", "B"), ("--task", "A", "--task", "B")])
 def test_tasks_can_be_listed_or_repeated(run, stand_in, argv):
-    calls = stand_in("saddle.bench.tasks", "run")
+    calls = stand_in("saddle.verbs.bench.tasks", "bench_tasks")
     assert run("bench", "tasks", *argv, "--worlds", "8").code == 0
     assert calls == [(("A", "B"), 8, False, None)]
 
 
-@pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])
-def test_parity_exits_with_1_when_it_fails(run, stand_in, passed, code):
-    calls = stand_in("saddle.parity", "run", lambda: passed)
+@pytest.mark.parametrize("code", [0, 1])
+def test_parity_hands_over_its_options_and_exit_code(run, stand_in, code):
+    calls = stand_in("saddle.verbs.parity", "parity", lambda: code)
     assert run("parity", "--golden", "g", "--precision", "float64", "--json").code == code
     assert calls == [(Path("g"), (), "float64", True, False, None)]
 
 
 def test_bad_input_is_one_line_on_stderr(run, stand_in):
-    stand_in("saddle.play", "play", complain)
+    stand_in("saddle.verbs.play", "play", complain)
     assert run("play", "T") == (2, "", "saddle: error: the cart is before the horse; swap them\n")
 
 
 def test_an_interrupt_is_quiet(run, stand_in):
-    stand_in("saddle.play", "play", interrupt)
+    stand_in("saddle.verbs.play", "play", interrupt)
     assert run("play", "T") == (130, "", "")

@@ -15,6 +15,7 @@ from saddle.accelerate import cpu_kernel, gate
 from saddle.accelerate.compiler import scalars
 from saddle.accelerate.compiler.llvm import Program
 from saddle.doctor import Finding
+from saddle.verbs import doctor as verb
 
 NAMES = ["cpu", "memory", "gpu", "saddle", "python", "jax"]
 NAMES += [
@@ -256,8 +257,8 @@ FINDINGS = [
 
 
 def test_text_report(monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "examine", lambda: FINDINGS)
-    doctor.show(as_json=False)
+    monkeypatch.setattr(verb, "examine", lambda: FINDINGS)
+    verb.doctor(as_json=False)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["cpu", "yes", "2", "cores"] in lines
     assert ["mjx-warp", "no", "not", "installed"] in lines
@@ -265,8 +266,8 @@ def test_text_report(monkeypatch, capsys):
 
 
 def test_json_report(monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "examine", lambda: FINDINGS)
-    doctor.show(as_json=True)
+    monkeypatch.setattr(verb, "examine", lambda: FINDINGS)
+    verb.doctor(as_json=True)
     entries = json.loads(capsys.readouterr().out)
     assert list(entries) == ["cpu", "mjx-warp"]
     assert entries["cpu"] == {"group": "machine", "ok": True, "detail": "2 cores", "advice": ""}

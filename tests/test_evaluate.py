@@ -2,6 +2,7 @@
 said besides.
 """
 
+import dataclasses
 import json
 import shutil
 from itertools import pairwise
@@ -14,16 +15,16 @@ import pytest
 from learners.toys import Chain, TwoCosts
 
 import saddle
-from saddle import evaluate, policies, progress, rollouts
+from saddle import evaluation, policies, progress, rollouts
 from saddle.analysis import Options
 from saddle.cli import main
 from saddle.collect.steps import first_keys
+from saddle.files import write_json
 from saddle.learners import PPO
 from saddle.multipliers import GradientAscent
-from saddle.policies import Form, Gaussian, Weights
+from saddle.policies import Form, NetworkPolicy, Weights
 from saddle.report.curves import training_curves
 from saddle.report.page.data import study_data
-from saddle.study.atomic import write_json
 from saddle.study.columns import runs_frame
 from saddle.study.writer import manifest, write_runs
 from saddle.tasks import registry
@@ -63,7 +64,9 @@ def made(number, task="Chain", obs_dim=2, hidden=(64, 64)):
         layers.append((w.astype(np.float32), draw.normal(size=after).astype(np.float32)))
     ones = np.ones(obs_dim, np.float32)
     spread = np.full(1, 0.3, np.float32)
-    return Gaussian(task, Form(widths, "tanh", 5.0), Weights(tuple(layers), 0 * ones, ones, spread))
+    return NetworkPolicy(
+        task, Form(widths, "tanh", 5.0), Weights(tuple(layers), 0 * ones, ones, spread)
+    )
 
 
 def test_a_policy_does_not_depend_on_its_company(monkeypatch):
@@ -93,7 +96,7 @@ def test_the_worlds_and_the_noise_are_those_of_the_seed():
     state = jax.vmap(task.reset)(first_keys(jax.random.key(5)[None], 4))
     total = np.zeros(4)
     for key in jax.random.split(jax.random.key(6), task.spec.episode_length):
-        centre = policies.mean(policy.form, policy.weights, state.obs)
+        centre = policies.output(policy.form, policy.weights, state.obs)
         action = centre + np.exp(0.3) * jax.random.normal(key, centre.shape)
         state = jax.vmap(task.step)(state, action)
         total += np.asarray(state.reward)
@@ -268,6 +271,11 @@ def test_a_study_without_policies_says_so(two_costs, tmp_path, capsys):
     assert main(["evaluate", str(bare), "--episodes", "1", "--json"]) == 0
     said = capsys.readouterr()
     assert len(json.loads(said.out)) == 4 and "1 of 2 finished runs have no policy here" in said.err
+    told: list[str] = []
+    scores = saddle.evaluate(bare, episodes=1, on_message=told.append)
+    assert [dataclasses.asdict(score) for score in scores] == json.loads(said.out)
+    assert told == ["1 of 2 finished runs have no policy here; they are left out"]
+    assert capsys.readouterr() == ("", "")
     shutil.rmtree(bare / "policies")
     assert main(["evaluate", str(bare)]) == 2
     error = capsys.readouterr().err
@@ -340,7 +348,7 @@ def test_on_a_terminal_a_bar_goes_to_stderr(capsys, monkeypatch):
 
 
 def test_modes_are_named_in_the_order_they_are_played():
-    assert evaluate.MODES == ("deterministic", "stochastic")
+    assert evaluation.MODES == ("deterministic", "stochastic")
     one = made(0, "TwoCosts", obs_dim=1)  # which sees the same in every world
     by_mean, as_trained = rollouts.play([one], 5, seed=0)[0]
     assert len(set(by_mean[:, 0])) == 1 and len(set(as_trained[:, 0])) == 5

@@ -11,8 +11,8 @@ from saddle.draw.camera import Camera
 from saddle.errors import SaddleError
 from saddle.gym.native import NativeEnv, NativeVectorEnv
 from saddle.parity.golden import load
-from saddle.play import play
 from saddle.tasks.velocity.bodies import BODIES
+from saddle.verbs.play import play
 
 HOPPER, WALKER, CHEETAH, ANT = BODIES
 KEYS = {

@@ -17,6 +17,7 @@ def test_dir_shows_the_public_names_alone():
         "train",
         "open_study",
         "analyze",
+        "evaluate",
         "load_policy",
         "PPO",
         "GradientAscent",

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from saddle import play as play_module
 from saddle import tasks
-from saddle.draw import Canvas, Episode, film, looks, scene, still
+from saddle.draw import Canvas, Episode, film, looks, record, scene, still
 from saddle.errors import SaddleError
-from saddle.play import play
+from saddle.tasks.point.layout import EXTENT
+from saddle.verbs.play import WRITERS, play
 
 CIRCLE, GOAL, BUTTON, PUSH = POINT = tasks.names()[:4]
-HALF = scene.ARENA + scene.ROOM
+HALF = EXTENT + scene.ROOM
 SIZE = 400
 
 
@@ -268,7 +268,7 @@ def test_ffmpegs_complaint_is_passed_on(tmp_path):
 def test_without_ffmpeg_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(play_module, "roll", never)
+    monkeypatch.setattr(record, "states", never)
     with pytest.raises(SaddleError, match=r"pip install 'saddle-rl\[video\]'"):
         play(CIRCLE, "scripted", tmp_path / "x.mp4")
 
@@ -292,7 +292,7 @@ def never(*_):
     ],
 )
 def test_mistakes_are_found_before_the_episode_is_played(tmp_path, monkeypatch, change, complaint):
-    monkeypatch.setattr(play_module, "roll", never)
+    monkeypatch.setattr(record, "states", never)
     (tmp_path / "folder.png").mkdir()
     given = {"task": CIRCLE, "policy": "scripted", "out": "x.png"} | change
     with pytest.raises(SaddleError, match=complaint) as caught:
@@ -301,7 +301,7 @@ def test_mistakes_are_found_before_the_episode_is_played(tmp_path, monkeypatch, 
 
 
 def test_a_file_that_cannot_be_written_is_found_before_the_episode_is_played(tmp_path, monkeypatch):
-    monkeypatch.setattr(play_module, "roll", never)
+    monkeypatch.setattr(record, "states", never)
     with pytest.raises(SaddleError, match=r"cannot write .*: File name too long"):
         play(CIRCLE, "scripted", tmp_path / f"{'x' * 300}.png")
 
@@ -313,9 +313,9 @@ def test_a_disk_that_fills_up_leaves_the_old_file_alone(tmp_path, monkeypatch):
 
     (tmp_path / "x.png").write_bytes(b"old")
 
-    monkeypatch.setattr(play_module, "roll", lambda *_: episode(CIRCLE).states)
-    monkeypatch.setitem(play_module.WRITERS, ".png", full)
-    with pytest.raises(SaddleError, match=r"cannot write .*: No space left on device"):
+    monkeypatch.setattr(record, "states", lambda *_: episode(CIRCLE).states)
+    monkeypatch.setitem(WRITERS, ".png", full)
+    with pytest.raises(SaddleError, match=r"no space left to write .*/x\.png; free some"):
         play(CIRCLE, "scripted", tmp_path / "x.png")
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("x.png", b"old")]
 
@@ -328,7 +328,7 @@ def test_only_worlds_on_a_floor_can_be_drawn():
 @pytest.mark.parametrize("policy", ["random", "scripted", "exported"])
 def test_an_episode_is_played_and_drawn(tmp_path, monkeypatch, policy):
     drawn = []
-    monkeypatch.setitem(play_module.WRITERS, ".png", lambda *given: drawn.append(given))
+    monkeypatch.setitem(WRITERS, ".png", lambda *given: drawn.append(given))
     if policy == "exported":
         policy = str(tmp_path)
         layer = {"w0": np.zeros((28, 2)), "b0": np.ones(2), "log_std": np.zeros(2)}
@@ -347,7 +347,7 @@ def test_an_episode_is_played_and_drawn(tmp_path, monkeypatch, policy):
 
 def test_it_says_what_it_wrote_and_how_the_episode_went(monkeypatch, tmp_path, capsys):
     drawn = []
-    monkeypatch.setitem(play_module.WRITERS, ".png", lambda *given: drawn.append(given[0]))
+    monkeypatch.setitem(WRITERS, ".png", lambda *given: drawn.append(given[0]))
     play(CIRCLE, "scripted", tmp_path / "x.png", steps=40)
     totals = f"return {drawn[0].rewards.sum():.2f}, cost {drawn[0].costs.sum():.0f}, 40 env steps"
     assert capsys.readouterr().out == f"wrote {tmp_path / 'x.png'}: {totals}\n"
@@ -355,7 +355,7 @@ def test_it_says_what_it_wrote_and_how_the_episode_went(monkeypatch, tmp_path, c
 
 def test_an_episode_stops_at_its_end(monkeypatch, tmp_path):
     drawn = []
-    monkeypatch.setitem(play_module.WRITERS, ".gif", lambda *given: drawn.append(given[0]))
+    monkeypatch.setitem(WRITERS, ".gif", lambda *given: drawn.append(given[0]))
     play(CIRCLE, "scripted", tmp_path / "x.gif", steps=600)
     assert len(drawn[0].states) == 501 and bool(drawn[0].states[-1].truncated)
 

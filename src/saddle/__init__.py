@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from saddle.collect.rollout import Decision as Decision
     from saddle.collect.rollout import Rollout as Rollout
     from saddle.errors import SaddleError as SaddleError
+    from saddle.evaluation import Score as Score
+    from saddle.evaluation import evaluate as evaluate
     from saddle.interface import analyze as analyze
+    from saddle.interface import frontier as frontier
     from saddle.interface import load_policy as load_policy
     from saddle.interface import run_study as run_study
     from saddle.interface import train as train
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from saddle.study.plan import Stage as Stage
     from saddle.study.store import Study as Study
     from saddle.study.store import open_study as open_study
+    from saddle.tasks.gymnasium.environment import Environment as Environment
     from saddle.tasks.registry import make as make
     from saddle.tasks.registry import register as register
 
@@ -42,6 +46,7 @@ _HOMES = {
     "PID": "saddle.multipliers",
     "PPO": "saddle.learners",
     "Decision": "saddle.collect.rollout",
+    "Environment": "saddle.tasks.gymnasium.environment",
     "Fixed": "saddle.multipliers",
     "GradientAscent": "saddle.multipliers",
     "Learned": "saddle.learners.api",
@@ -50,9 +55,12 @@ _HOMES = {
     "Rollout": "saddle.collect.rollout",
     "Rule": "saddle.multipliers",
     "SaddleError": "saddle.errors",
+    "Score": "saddle.evaluation",
     "Stage": "saddle.study.plan",
     "Study": "saddle.study.store",
     "analyze": "saddle.interface",
+    "evaluate": "saddle.evaluation",
+    "frontier": "saddle.interface",
     "load_policy": "saddle.interface",
     "make": "saddle.tasks.registry",
     "open_study": "saddle.study.store",

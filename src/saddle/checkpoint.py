@@ -6,7 +6,6 @@ FILE.prev. A reader sees a whole checkpoint, or falls back to the one before.
 """
 
 import json
-import os
 import shlex
 import warnings
 from pathlib import Path
@@ -18,8 +17,8 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
+from saddle import files
 from saddle.errors import SaddleError
-from saddle.study.atomic import store_error
 
 FACTS = "saddle"
 
@@ -29,19 +28,9 @@ def save(path: Path, state: Any, facts: dict[str, Any]) -> None:
     stays.
     """
     arrays = {name: np.asarray(_plain(leaf), order="C") for name, leaf in _leaves(state)}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(safetensors.numpy.save(arrays, {FACTS: json.dumps(facts)}))
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            path.replace(_previous(path))
-        temporary.replace(path)
-        _sync(path.parent)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise store_error(path, error) from None
+    content = safetensors.numpy.save(arrays, {FACTS: json.dumps(facts)})
+    with files.replacing(path, previous=_previous(path)) as unfinished:
+        unfinished.write_bytes(content)
 
 
 def size(state: Any) -> int:
@@ -113,7 +102,7 @@ def _read(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
     names = [name for name, _ in _leaves(like)]
     wanted, treedef = jax.tree.flatten(like)
     if set(names) != set(arrays) or any(
-        _shape(leaf) != arrays[name].shape for name, leaf in zip(names, wanted, strict=True)
+        not _fits(arrays[name], leaf) for name, leaf in zip(names, wanted, strict=True)
     ):
         raise SaddleError(
             f"the checkpoint {path} belongs to another config: its arrays have other names or "
@@ -145,6 +134,15 @@ def _shape(leaf: Any) -> tuple[int, ...]:
     return (*leaf.shape, 2) if _is_key(leaf) else tuple(leaf.shape)
 
 
+def _fits(array: np.ndarray, leaf: Any) -> bool:
+    """Whether the array can take the leaf's place. What worlds on the host saved of themselves may
+    be longer or shorter at another time.
+    """
+    if isinstance(leaf, np.ndarray):
+        return array.ndim == leaf.ndim and array.shape[:1] == leaf.shape[:1]
+    return array.shape == _shape(leaf)
+
+
 def _restore(array: np.ndarray, leaf: Any) -> Any:
     if _is_key(leaf):
         return jax.random.wrap_key_data(jnp.asarray(array))
@@ -153,11 +151,3 @@ def _restore(array: np.ndarray, leaf: Any) -> Any:
 
 def _previous(path: Path) -> Path:
     return path.with_name(path.name + ".prev")
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

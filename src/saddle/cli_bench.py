@@ -5,8 +5,9 @@ each, no logic.
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import UseAppendAction, arg
+from tyro.conf import Positional, UseAppendAction, arg
 
+from saddle.cli_environment import EnvironmentOptions
 from saddle.cli_parse import Verbs
 from saddle.learners import PPO, LearnerSettings, Precision
 
@@ -47,9 +48,26 @@ def bench_tasks(
     """Measure env steps per second of each task, against MuJoCo C stepping the same worlds on one
     core.
     """
-    from saddle.bench.tasks import run
+    from saddle.verbs.bench.tasks import bench_tasks
 
-    run(sum(tasks, ()), worlds, as_json, engine)
+    bench_tasks(sum(tasks, ()), worlds, as_json, engine)
+
+
+@bench.command(name="host")
+def bench_host(
+    task: Annotated[
+        Positional[str], arg(metavar="TASK", help="An environment: gym:ID or module:attribute.")
+    ],
+    environment: Annotated[EnvironmentOptions, arg(name="")] = EnvironmentOptions(),
+    worlds: Annotated[int, arg(metavar="N", help="Worlds stepped at once.")] = 64,
+    as_json: Json = False,
+) -> None:
+    """Measure what an environment's worlds cost beyond its own steps: alone, and with a policy that
+    collects.
+    """
+    from saddle.verbs.bench.host import bench_host
+
+    bench_host(environment.applied_to(task), worlds, as_json)
 
 
 @bench.command(name="learner")
@@ -67,9 +85,9 @@ def bench_learner(
     No member stops early here (--learner.target-kl 1e9), so that every epoch takes all its passes.
     --learner:NAME chooses another learner than ppo.
     """
-    from saddle.bench.learner import run
+    from saddle.verbs.bench.learner import bench_learner
 
-    run(task, members, epochs, learner, as_json)
+    bench_learner(task, members, epochs, learner, as_json)
 
 
 @bench.command(name="study")
@@ -99,6 +117,6 @@ def bench_study(
     (--learner.target-kl 1e9), so that every epoch takes all its passes. With all eight tasks it
     also says how long the whole published study takes.
     """
-    from saddle.bench.study import run
+    from saddle.verbs.bench.study import bench_study
 
-    run(sum(tasks, ()), members, epochs, precision, learner, out, as_json)
+    bench_study(sum(tasks, ()), members, epochs, precision, learner, out, as_json)

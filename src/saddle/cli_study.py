@@ -50,7 +50,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Say what a study would run, and how long that takes on this machine."""
-    from saddle.study.show import show
+    from saddle.verbs.study.show import show
 
     show(name, not no_calibrate, as_json, layout, precision)
 
@@ -98,7 +98,7 @@ def run(
     """Run a study. Exits with 0 when all is done, 1 when runs failed, 3 at the time limit, 128 + n
     at signal n.
     """
-    from saddle.study.run import run
+    from saddle.verbs.study.run import run
 
     return run(
         name,
@@ -119,9 +119,9 @@ def run(
 @study.command
 def status(directory: Dir, as_json: Json = False) -> None:
     """Show units, progress, time left and failures."""
-    from saddle.study import open_study, status
+    from saddle.verbs.study.status import status
 
-    status.show(open_study(directory), as_json)
+    status(directory, as_json)
 
 
 @study.command
@@ -131,9 +131,9 @@ def watch(
     as_json: Json = False,
 ) -> None:
     """Show the status again and again until the study is through."""
-    from saddle.study import open_study, status
+    from saddle.verbs.study.watch import watch
 
-    status.watch(open_study(directory), every, as_json)
+    watch(directory, every, as_json)
 
 
 @study.command
@@ -144,7 +144,7 @@ def merge(
     """Make one study of several: parts of one plan that ran in different places, or different
     studies.
     """
-    from saddle.study.merge import merge
+    from saddle.verbs.study.merge import merge
 
     merge(studies, out)
 
@@ -155,11 +155,9 @@ def export(
     csv: Annotated[Path, arg(metavar="FOLDER", help="Folder for runs.csv and metrics.csv.")],
 ) -> None:
     """Write the study's tables as CSV."""
-    from saddle.study import open_study
-    from saddle.study.export import export_csv
+    from saddle.verbs.study.export import export
 
-    for file in export_csv(open_study(directory), csv):
-        print(file)
+    export(directory, csv)
 
 
 @imports.command(name="omnisafe")
@@ -170,6 +168,6 @@ def import_omnisafe(
     out: Annotated[Path, arg(metavar="DIR", help="Directory of the new study.")],
 ) -> None:
     """Make a study of OmniSafe's log folders (config.json and progress.csv)."""
-    from saddle.study.importers.omnisafe import import_logs
+    from saddle.verbs.imports.omnisafe import import_omnisafe
 
-    import_logs(logs, out)
+    import_omnisafe(logs, out)

@@ -7,6 +7,11 @@ from saddle.errors import SaddleError
 from saddle.multipliers.fixed import Fixed
 from saddle.multipliers.rule import Rule
 
+PUBLISHED_STEPS = 35_000_000
+"""Env steps of every run of the published study."""
+USUAL_LIMIT = 25.0
+"""The cost limit that is customary with Safety-Gymnasium's tasks, where nobody says another."""
+
 
 def whole(name: str, value: float) -> int:
     """The option's value as a whole number, which may be written as 1e6."""
@@ -23,7 +28,7 @@ class Member:
 
     seed: int = 0
     rule: Rule = Fixed()
-    limits: tuple[float, ...] = (25.0,)
+    limits: tuple[float, ...] = (USUAL_LIMIT,)
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**31:

@@ -1,4 +1,4 @@
-"""`saddle doctor`: what this machine can do, and what to install for the rest.
+"""What this machine can do, and what to install for the rest.
 
 Each check really tries the thing (imports the package, makes the GL context, compiles and runs a
 kernel) and never raises: a broken install is an answer, not a crash.
@@ -9,7 +9,6 @@ import dataclasses
 import importlib
 import importlib.metadata
 import io
-import json
 import os
 import platform
 import re
@@ -20,12 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
-from rich.text import Text
-
 import saddle
-from saddle.console import console
 from saddle.extras import DISTRIBUTION, install
-from saddle.tables import Column, Content, print_table
 
 PROBE_SECONDS = 60  # a first GL context on a cold machine takes a few
 GL_PROBE = "import mujoco, os; mujoco.GLContext(16, 16).make_current(); os._exit(0)"
@@ -47,42 +42,6 @@ def examine() -> list[Finding]:
     per GL backend.
     """
     return [*_machine(), *_software(), *_engines(), *_pictures(), *_tools()]
-
-
-def show(as_json: bool) -> None:
-    """Print the report as text or as JSON: name -> group, ok, detail, advice."""
-    findings = examine()
-    if as_json:
-        entries = {
-            f.name: {k: v for k, v in dataclasses.asdict(f).items() if k != "name"}
-            for f in findings
-        }
-        print(json.dumps(entries, indent=2))
-        return
-    print_table(console(), _COLUMNS, _report(findings), heading=False)
-    missing = [f for f in findings if f.advice]
-    if missing:
-        console().print("\nfor the rest, install", style="bold")
-        print_table(console(), _COLUMNS[::2], _advice(missing), heading=False)
-
-
-_COLUMNS = (Column("", identifies=True), Column(""), Column("", wraps=True))
-
-
-def _report(findings: list[Finding]) -> list[tuple[Content, Content, Content]]:
-    rows: list[tuple[Content, Content, Content]] = []
-    group = ""
-    for finding in findings:
-        if finding.group != group:
-            group = finding.group
-            rows.append((Text(group, style="bold"), "", ""))
-        mark = Text("yes", style="green") if finding.ok else Text("no", style="yellow")
-        rows.append((f"  {finding.name}", mark, finding.detail))
-    return rows
-
-
-def _advice(missing: list[Finding]) -> list[tuple[Content, Content]]:
-    return [(f"  {finding.name}", finding.advice) for finding in missing]
 
 
 def _required(package: str) -> str:

@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from learners.toys import Bandit, Chain, Regulator, TwoPrices
+from learners.toys import Bandit, Chain, Choices, Regulator, TwoPrices
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from saddle.config import Member
 from saddle.learners import PPO
@@ -112,6 +112,39 @@ def test_rules_find_both_multipliers_together():
         np.testing.assert_allclose(lambdas[member], (0.5, 0.5), atol=0.2)
     assert costs[4, 1] == pytest.approx(0.25, abs=0.04) and costs[4, 0] < 9
     assert lambdas[4, 0] < 1e-3 and lambdas[4, 1] == pytest.approx(1, abs=0.2)
+
+
+def choosing(lam, bonus):
+    """Return and cost of the best policy of `Choices`."""
+    task, ret, cost = Choices(), 0.0, 0.0
+    weight = bonus / len(task.spec.choices)  # the bonus is a mean over actions
+    for rewards, costs in zip(task.rewards, task.costs, strict=True):
+        worth = (np.array(rewards) - lam * np.array(costs)) / (1 + lam)
+        share = softmax(worth / weight)
+        ret += share @ np.array(rewards)
+        cost += share @ np.array(costs)
+    return ret, cost
+
+
+def test_choices_land_on_the_frontier_and_find_lambda_star():
+    bonus, limit = 0.4, 0.5
+    wanted = root(lambda lam: choosing(lam, bonus)[1] - limit, 0, 10)
+    lams = (0.0, 1.0, 3.0)
+    members = [Member(0, Fixed(lam)) for lam in lams]
+    members.append(Member(0, GradientAscent(0.5, 0.5, "plain"), (limit,)))
+    got = train(
+        Choices(),
+        members,
+        80,
+        entropy=bonus,
+        **(BANDIT | {"log_std": 0.0, "steps_per_epoch": 1024, "window": 1024}),
+    )
+    for i, lam in enumerate(lams):
+        ret, cost = choosing(lam, bonus)
+        assert last(got["return"])[i] == pytest.approx(ret, abs=0.03)
+        assert last(got["cost"])[i, 0] == pytest.approx(cost, abs=0.03)
+    assert last(got["cost"])[3, 0] == pytest.approx(limit, abs=0.03)
+    assert last(got["lambda"])[3, 0] == pytest.approx(wanted, rel=0.15)
 
 
 def root(f, low, high) -> float:

@@ -7,13 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from saddle.parity import events, inject, regimes, run, tolerances
+from saddle.parity import events, inject, regimes, tolerances
 from saddle.parity.compare import Outcome, errors, step
 from saddle.parity.golden import Golden, load
 from saddle.parity.tolerances import BUTTON, CIRCLE, GOAL, POINT, Bound
 from saddle.parity.verdict import Report, judge
 from saddle.tasks import make
 from saddle.tasks.point import body
+from saddle.verbs.parity import parity
 
 
 @cache
@@ -182,7 +183,7 @@ def test_one_row_of_some_tasks_works(tmp_path, capsys):
     for task in (CIRCLE, GOAL):
         few = thinned(golden(task), np.arange(1))
         np.savez(tmp_path / f"{task}.npz", **few.arrays)  # type: ignore[arg-type]
-    run(tmp_path, (), "float32", as_json=True)
+    parity(tmp_path, (), "float32", as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert [(t["task"], t["rows"]) for t in found["tasks"]] == [(CIRCLE, 1), (GOAL, 1)]
 
@@ -196,9 +197,9 @@ def test_the_order_of_rows_does_not_matter():
 
 
 def test_tables_and_markdown_name_every_line(capsys):
-    run(None, (CIRCLE,))
+    parity(None, (CIRCLE,))
     table = capsys.readouterr().out
-    run(None, (CIRCLE,), as_markdown=True)
+    parity(None, (CIRCLE,), as_markdown=True)
     markdown = capsys.readouterr().out
     for text in (table, markdown):
         for word in (

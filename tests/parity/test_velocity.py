@@ -12,11 +12,12 @@ import pytest
 
 from saddle.errors import SaddleError
 from saddle.parity import golden as recorded
-from saddle.parity import run, velocity
+from saddle.parity import velocity
 from saddle.parity.golden import Golden, load
 from saddle.parity.velocity import Outcome, crossed, judge, report
 from saddle.tasks.velocity import models
 from saddle.tasks.velocity.bodies import BODIES
+from saddle.verbs.parity import parity
 
 HOPPER, WALKER, CHEETAH, ANT = BODIES
 EACH = pytest.mark.parametrize("name", BODIES)
@@ -139,15 +140,15 @@ def test_the_command_knows_engines(capsys, tmp_path):
     for name in (HOPPER, ANT):
         np.savez(tmp_path / f"{name}.npz", **thinned(rows_of(name), np.arange(40, 60)).arrays)  # type: ignore[arg-type]
     np.savez(tmp_path / "SafetyPointCircle1-v0.npz", nothing=np.zeros(3))
-    assert run(tmp_path, (HOPPER, ANT), as_json=True, engine="native")
+    assert not parity(tmp_path, (HOPPER, ANT), as_json=True, engine="native")
     found = json.loads(capsys.readouterr().out)
     assert [(t["task"], t["engine"], t["precision"]) for t in found["tasks"]] == [
         (name, "native", "float64") for name in (HOPPER, ANT)
     ]
-    run(tmp_path, (HOPPER,), as_markdown=True)
+    parity(tmp_path, (HOPPER,), as_markdown=True)
     assert f"### {HOPPER}, native, float64: 20 rows" in capsys.readouterr().out
     with pytest.raises(SaddleError, match="no choice of engines"):
-        run(tmp_path, ("SafetyPointCircle1-v0",), engine="native")
+        parity(tmp_path, ("SafetyPointCircle1-v0",), engine="native")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from saddle import files
 from saddle.errors import SaddleError
-from saddle.study import atomic
 
 
 class FakeProgram:
@@ -74,10 +74,10 @@ class FakeProgram:
 
 class LightProgram(FakeProgram):
     def save(self, path, state, facts):
-        atomic.write_json(
+        files.write_json(
             path, {"epoch": state["epoch"].tolist(), "walk": state["walk"].tolist(), "facts": facts}
         )
 
     def load(self, path):
-        saved = atomic.read_json(path)
+        saved = files.read_json(path)
         return {"epoch": np.array(saved["epoch"]), "walk": np.array(saved["walk"])}, saved["facts"]

@@ -102,6 +102,7 @@ def test_sigterm_stops_gently(tmp_path, driver_env, monkeypatch):
     monkeypatch.setenv("FAKE_SLEEP", "0.05")
     process = started(tmp_path / "s")
     while not list((tmp_path / "s" / "units").glob("*.json")):
+        assert process.poll() is None
         time.sleep(0.01)
     time.sleep(0.3)
     os.kill(process.pid, signal.SIGTERM)

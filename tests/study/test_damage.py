@@ -15,7 +15,7 @@ from helpers import After, small, work
 import saddle
 from saddle.cli import main
 from saddle.errors import OutputError, SaddleError
-from saddle.study.run import run
+from saddle.verbs.study.run import run
 
 FAKE = "fake:FakeProgram"
 

@@ -7,6 +7,7 @@ import pytest
 from helpers import TASK, After, small, work
 
 import saddle
+from saddle.cli import main
 from saddle.errors import SaddleError
 from saddle.study import claims
 from saddle.study.export import export_csv
@@ -27,7 +28,8 @@ def test_parts_of_one_plan_become_one_study_that_goes_on(tmp_path, whole, capsys
     """
     a, _ = work(small(), tmp_path / "a", stop=After(17))  # first unit whole, second begun
     b, _ = work(small(), tmp_path / "b", stop=After(8))  # first unit begun
-    merge([b.path, a.path], tmp_path / "c")
+    words = ["study", "merge", str(b.path), str(a.path), "--out", str(tmp_path / "c")]
+    assert main(words) == 0
     assert "14 runs" in capsys.readouterr().out
     c = saddle.open_study(tmp_path / "c")
     assert c.metrics.equals(a.metrics, null_equal=True)

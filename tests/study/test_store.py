@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import saddle
+from saddle import files
 from saddle.errors import SaddleError
-from saddle.study import atomic, writer
+from saddle.study import writer
 from saddle.study.columns import METRICS, RUNS, metrics_frame, runs_frame
 
 
@@ -113,14 +114,14 @@ def test_no_epoch_is_ever_there_twice(tmp_path_factory, spans):
 
 def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):
     file = tmp_path / "f.json"
-    atomic.write_json(file, {"old": 1})
+    files.write_json(file, {"old": 1})
 
     def full(handle):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(SaddleError, match=r"no space left to write .*--resume"):
-        atomic.write_json(file, {"new": 2})
+        files.write_json(file, {"new": 2})
     assert json.loads(file.read_text()) == {"old": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["f.json"]
 

@@ -16,9 +16,11 @@ from rich.console import Console
 
 from saddle.cli import main
 from saddle.errors import SaddleError
-from saddle.study import open_study, presets, show, status, view
-from saddle.study.run import run
+from saddle.study import open_study, presets, status
 from saddle.study.unit import EpochDone
+from saddle.verbs.study import view, watch
+from saddle.verbs.study.run import run
+from saddle.verbs.study.show import show
 
 FILE = f"""
 tasks = ["{TASK}"]
@@ -207,8 +209,8 @@ def test_on_a_terminal_it_is_bars_and_a_live_table(tmp_path, monkeypatch):
     )
     study, _ = work(small(), tmp_path / "s")
     table = terminal()
-    monkeypatch.setattr(status, "console", lambda: table)
-    status.watch(study, 0.01, as_json=False)
+    monkeypatch.setattr(watch, "console", lambda: table)
+    watch.watch(study.path, 0.01, as_json=False)
     assert "PointCircle1-ppo-star-00" in table.file.getvalue()  # type: ignore[attr-defined]
 
 
@@ -217,7 +219,7 @@ def test_show_counts_and_estimates(file, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert (facts["runs"], facts["env_steps"], facts["seconds"]) == (2480, 2480 * 35_000_000, None)
     assert [part["stages"] for part in facts["tasks"]] == [{"sweep": 250, "compare": 60}] * 8
-    show.show(file, calibrate=True, as_json=True, program=FAKE)
+    show(file, calibrate=True, as_json=True, program=FAKE)
     facts = json.loads(capsys.readouterr().out)
     assert facts["runs"] == 10 and facts["units"] == 3 and facts["seconds"] > 0
     assert main(["study", "show", "quickstart", "--no-calibrate"]) == 0

@@ -75,7 +75,7 @@ def test_a_contact_on_another_path_is_still_close(contacts):
 def test_a_sphere_is_pushed_straight_out(angle, overlap, x, y):
     away = np.array([np.cos(angle), np.sin(angle)])
     center = np.array([x, y]) + away * (RADIUS + body.RADIUS - overlap)
-    points = collide_one((x, y), (*center, scenes.HEIGHT), (1, 0, 0, 0), (0, 0, 0), body.RADIUS)
+    points = collide_one((x, y), (*center, body.HEIGHT), (1, 0, 0, 0), (0, 0, 0), body.RADIUS)
     assert points.found[0, 0]
     np.testing.assert_allclose(points.distance[0, 0], -overlap, atol=2e-6)
     np.testing.assert_allclose([v[0, 0] for v in points.normal], [*away, 0], atol=1e-3)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import contact, line_search, rigid, scenes, solver
 from saddle.tasks.point.physics.boxes import Points
@@ -71,7 +72,7 @@ def _box_on_the_floor(depths: jax.Array, pull: jax.Array) -> Problem:
     one, zero = vec(1, 0, 0).x, vec(0, 0, 0).x
     mass = rigid.mass_matrix(kind, quaternion_axes(one, zero, zero, zero))
     falling = Motion(vec(pull[0], pull[1], -9.81), vec(0, 0, pull[2]))
-    origin, still = centre - vec(0, 0, scenes.HEIGHT), jnp.zeros(1)
+    origin, still = centre - vec(0, 0, body.HEIGHT), jnp.zeros(1)
     contacts = Groups(robot=bodies, floor=floor)
     return Problem(
         still,

@@ -141,7 +141,8 @@ class _Pointers:
 
 def _row(program: Program, base: Register, world: Register, size: int) -> "_Row":
     """An array [N, size] at a world."""
-    far, row = program.register(np.int64), program.register(np.int64)
+    far = program.register(np.int64)
+    row = program.register(np.int64)
     program.line(f"mul.wide.s32 {far.name}, {world.name}, {4 * size}")
     program.line(f"add.u64 {row.name}, {base.name}, {far.name}")
     return _Row(program, row)
@@ -190,14 +191,16 @@ class _Start:
 
     def copies(self) -> None:
         """Where there is no default to copy, go on to `computes`."""
-        program, self.compute = self.program, self.program.label()
+        program = self.program
+        self.compute = self.program.label()
         program.line(f"mad.lo.s32 {self.place.name}, {self.block.name}, {BLOCK}, {self.lane.name}")
         program.branch(self.compute, program.emit("lt", [self.place, self.count], bool, {}))
         program.branch(self.compute, program.emit("ge", [self.place, self.n], bool, {}))
 
     def computes(self) -> None:
         """Where there is no world to compute, end."""
-        program, there = self.program, self.program.label()
+        program = self.program
+        there = self.program.label()
         program.place(self.compute)
         team = program.emit("div", [self.lane, np.int32(TEAM)], np.int32, {})
         program.line(

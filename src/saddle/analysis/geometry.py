@@ -137,7 +137,8 @@ def frontier(geo: Geometry) -> f.Frontier:
     own = pareto.trace(cost[kept], returns[kept])
     reference = (float(cost.max()), float(returns.min()))
     volumes = np.array([pareto.hypervolume(trace, reference) for trace in geo.traces])
-    costs, many_returns = geo.sweep.costs.T, geo.sweep.returns.T
+    costs = geo.sweep.costs.T
+    many_returns = geo.sweep.returns.T
     return f.Frontier(
         lambda_=tuple(fits.lambdas[kept].tolist()),
         cost=geo.curve(cost[kept], fits.costs.replicates[:, kept]),

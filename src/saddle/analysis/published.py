@@ -6,11 +6,11 @@ from importlib import resources
 
 import polars as pl
 
+from saddle.config import PUBLISHED_STEPS
 from saddle.tasks.builtin import SPECS
 from saddle.words import scientific
 
 SEEDS = 10  # behind every cell of the published table
-STEPS = 35_000_000  # env steps of every published run
 
 
 @functools.cache
@@ -35,13 +35,15 @@ def comparison_limits(task: str) -> tuple[float, ...]:
 
 def steps_beside_published(steps: Sequence[int]) -> str:
     """How many of the published env steps runs of these lengths had, as a sentence."""
-    fewest, most = min(steps), max(steps)
-    if abs(fewest - STEPS) < 0.01 * STEPS and abs(most - STEPS) < 0.01 * STEPS:
-        return f"The runs had all of the published {scientific(STEPS)} env steps."
+    fewest = min(steps)
+    most = max(steps)
+    published = f"the published {scientific(PUBLISHED_STEPS)} env steps"
+    if all(abs(count - PUBLISHED_STEPS) < 0.01 * PUBLISHED_STEPS for count in (fewest, most)):
+        return f"The runs had all of {published}."
     counts = dict.fromkeys(scientific(count) for count in (fewest, most))
-    shares = dict.fromkeys(_percent(count / STEPS) for count in (fewest, most))
+    shares = dict.fromkeys(_percent(count / PUBLISHED_STEPS) for count in (fewest, most))
     had, share = (" to ".join(parts) for parts in (counts, shares))
-    return f"The runs had {had} of the published {scientific(STEPS)} env steps ({share} %)."
+    return f"The runs had {had} of {published} ({share} %)."
 
 
 def _percent(share: float) -> str:

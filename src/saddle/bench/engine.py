@@ -10,13 +10,13 @@ import numpy as np
 
 from saddle.tasks import State
 from saddle.tasks.point import body
+from saddle.tasks.point.gremlins import ORBIT
 
 mujoco: Any = None  # its compiled part has no types, and it may be missing
 with contextlib.suppress(ImportError):
     import mujoco
 
 LAYOUTS = 4  # worlds to average over; each is stepped for a share of the time
-ORBIT = 0.35  # m, radius of the gremlins' targets
 HEIGHT = 0.1  # m, of these targets
 
 

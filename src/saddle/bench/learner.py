@@ -1,7 +1,5 @@
 """Training speed of a population: end to end, and rollouts and updates apart."""
 
-import dataclasses
-import json
 import os
 import statistics
 import time
@@ -12,14 +10,12 @@ from typing import Any
 import jax
 
 from saddle.bench.scan import peak
-from saddle.config import Member
-from saddle.console import console
+from saddle.config import USUAL_LIMIT, Member
 from saddle.errors import SaddleError
-from saddle.learners import LearnerSettings, learner_to_dict
+from saddle.learners import LearnerSettings
 from saddle.multipliers import Fixed
 from saddle.population import Population
-from saddle.study.prepare import check_members
-from saddle.tables import Column, print_table
+from saddle.study.prepare import check_members, constraints
 
 
 @dataclass(frozen=True)
@@ -42,24 +38,14 @@ class Result:
     peak_bytes: int | None  # that the compiler plans for an epoch
 
 
-def run(task: str, members: int, epochs: int, learner: LearnerSettings, as_json: bool) -> None:
-    """Measure and print."""
-    if members < 1 or epochs < 1:
-        raise SaddleError("--members and --epochs must be at least 1")
-    result = measure(task, members, epochs, learner)
-    if as_json:
-        print(
-            json.dumps(dataclasses.asdict(result) | {"learner": learner_to_dict(learner)}, indent=2)
-        )
-    else:
-        _print(result)
-
-
 def measure(task: str, members: int, epochs: int, learner: LearnerSettings) -> Result:
     """Compile, run one epoch unseen, and time the next ones."""
+    if members < 1 or epochs < 1:
+        raise SaddleError("--members and --epochs must be at least 1")
     check_members(task, learner, members)
     lambdas = [10 ** (-1 + 2 * i / max(members - 1, 1)) for i in range(members)]
-    runs = [Member(i, Fixed(lam), (25.0,) * constraints(task)) for i, lam in enumerate(lambdas)]
+    limits = (USUAL_LIMIT,) * constraints(task)
+    runs = [Member(i, Fixed(lam), limits) for i, lam in enumerate(lambdas)]
     population = Population(task, learner, runs, (epochs + 2) * 1000 * learner.steps_per_epoch)
     start = time.perf_counter()
     state, _ = population.epoch(population.init())
@@ -99,13 +85,6 @@ def flop(population: Population) -> float:
     return population.settings.flop(spec.obs_dim, spec.action_dim, len(spec.constraints))
 
 
-def constraints(task: str) -> int:
-    """How many the task has."""
-    from saddle import tasks
-
-    return len(tasks.make(task).spec.constraints)
-
-
 def median_seconds(program: Callable[[Any], Any], state: Any, repeats: int) -> float:
     """Of a call, after one that compiles."""
     jax.block_until_ready(program(state))
@@ -115,27 +94,3 @@ def median_seconds(program: Callable[[Any], Any], state: Any, repeats: int) -> f
         jax.block_until_ready(program(state))
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
-
-
-def _print(result: Result) -> None:
-    memory = "-" if result.peak_bytes is None else f"{result.peak_bytes / 2**30:.2f} GiB"
-    settings = f"{result.algorithm}, {result.precision}"
-    rows = (
-        ("settings", settings),
-        ("end to end", f"{result.steps_per_second:,.0f} env steps/s"),
-        ("rollouts alone", f"{result.rollout_steps_per_second:,.0f} env steps/s"),
-        (
-            "an epoch",
-            f"{result.epoch_s:.2f} s: rollout {result.rollout_s:.2f}, update {result.update_s:.2f}",
-        ),
-        (
-            "update's matrix products",
-            f"{result.flop_per_epoch / result.update_s / 1e12:.3g} TFLOP/s",
-        ),
-        ("compilation and first epoch", f"{result.compile_s:.1f} s"),
-        ("memory", memory),
-    )
-    columns = (Column("what", identifies=True), Column("measured"))
-    print_table(
-        console(), columns, rows, title=f"{result.members} x {result.task} on {result.device}"
-    )

@@ -2,8 +2,6 @@
 the learner.
 """
 
-import dataclasses
-import json
 import os
 import statistics
 import sys
@@ -20,9 +18,8 @@ import numpy as np
 from saddle import tasks
 from saddle.bench.learner import flop, median_seconds
 from saddle.config import Member
-from saddle.console import console
 from saddle.errors import SaddleError
-from saddle.learners import LearnerSettings, Precision, learner_to_dict
+from saddle.learners import LearnerSettings
 from saddle.study import plan as plans
 from saddle.study import presets
 from saddle.study.local import Worker
@@ -32,8 +29,6 @@ from saddle.study.program import PopulationProgram
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
 from saddle.study.unit import Messages
-from saddle.tables import Column, print_table
-from saddle.words import counted
 
 ROLLOUTS = 2  # timed alone, after one that compiles
 
@@ -83,52 +78,15 @@ class Watched(PopulationProgram):
         return self.last, metrics
 
 
-def run(
-    names: Sequence[str],
-    members: int,
-    epochs: int,
-    precisions: Sequence[Precision],
-    learner: LearnerSettings,
-    out: Path | None = None,
-    as_json: bool = False,
-) -> None:
-    """Measure each task in each precision, and print each result as soon as there is one. No tasks
-    means all.
-
-    As JSON the whole comes at the end; each result is then also a line on stderr, so that none is
-    lost to a time limit.
-    """
-    if members < 1 or epochs < 1 or not precisions:
-        raise SaddleError(
-            "--members and --epochs must be at least 1, and --precision must name at least one"
-        )
-    chosen = tuple(names) or tasks.names()
-    for name in chosen:
-        tasks.make(name)
-    results = []
-    for name in chosen:
-        for precision in dict.fromkeys(precisions):
-            result = _in_store(
-                name, members, epochs, dataclasses.replace(learner, precision=precision), out
-            )
-            results.append(result)
-            _say(result, as_json, first=len(results) == 1)
-    hours = gpu_hours(results)
-    if as_json:
-        found = [dataclasses.asdict(result) for result in results]
-        print(
-            json.dumps(
-                {"learner": learner_to_dict(learner), "results": found, "study_hours": hours},
-                indent=2,
-            )
-        )
-    else:
-        for precision, value in hours.items():
-            steps = sum(_study_steps().values())
-            print(
-                f"the whole published study, {steps:.3g} env steps, in {precision}: {value:.1f} "
-                f"hours"
-            )
+def measure_in(
+    out: Path | None, name: str, members: int, epochs: int, learner: LearnerSettings
+) -> Result:
+    """Run a small study in a folder of its own below `out`, or in a temporary one."""
+    if out is not None:
+        folder = out / f"{plans.short(name)}-{learner.precision}"
+        return measure(name, members, epochs, learner, folder)
+    with tempfile.TemporaryDirectory() as folder:
+        return measure(name, members, epochs, learner, Path(folder) / "study")
 
 
 def measure(name: str, members: int, epochs: int, learner: LearnerSettings, folder: Path) -> Result:
@@ -170,7 +128,7 @@ def gpu_hours(results: Sequence[Result]) -> dict[str, float]:
     """Hours of the preset 'paper' at these rates, by precision; only where all its tasks were
     measured.
     """
-    steps, hours = _study_steps(), {}
+    steps, hours = study_steps(), {}
     for precision in dict.fromkeys(result.precision for result in results):
         rates = {
             result.task: result.steps_per_second
@@ -182,7 +140,7 @@ def gpu_hours(results: Sequence[Result]) -> dict[str, float]:
     return hours
 
 
-def _study_steps() -> dict[str, int]:
+def study_steps() -> dict[str, int]:
     """Env steps of the preset 'paper' by task."""
     plan = presets.load("paper")
     planned = [run.task for run in plans.runs(plan)]
@@ -201,7 +159,8 @@ def _plan(name: str, members: int, epochs: int, learner: LearnerSettings) -> Pla
     epochs.
     """
     lambdas = spaced(0.1, 10.0, members) if members > 1 else (1.0,)
-    stages, steps = (Stage("sweep", lambdas=lambdas),), (epochs + 1) * learner.steps_per_epoch
+    stages = (Stage("sweep", lambdas=lambdas),)
+    steps = (epochs + 1) * learner.steps_per_epoch
     return Plan("bench", (name,), stages, seeds=(0,), steps=steps, learner=learner, members=members)
 
 
@@ -215,7 +174,8 @@ def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
         made.append(Watched(task, learner, members, steps))
         return made[0]
 
-    study, notes = prepare(plan, folder, resume=False), Messages()
+    study = prepare(plan, folder, resume=False)
+    notes = Messages()
     Worker(study, make, plan.chunk, notes, Stopper()).work()
     _check(study, notes)
     return made[0], time.perf_counter() - made[0].times[-1][1]
@@ -233,40 +193,3 @@ def _check(study: Study, notes: Messages) -> None:
         raise SaddleError(f"the bench's study failed: {broken[0]}{hint}")
     if notes.said:
         print("\n".join(notes.said), file=sys.stderr)
-
-
-def _in_store(
-    name: str, members: int, epochs: int, learner: LearnerSettings, out: Path | None
-) -> Result:
-    if out is not None:
-        return measure(
-            name, members, epochs, learner, out / f"{plans.short(name)}-{learner.precision}"
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        return measure(name, members, epochs, learner, Path(folder) / "study")
-
-
-def _say(result: Result, as_json: bool, first: bool) -> None:
-    """One line of JSON on stderr, or of the table on stdout; its heading before the first."""
-    if as_json:
-        print(json.dumps(dataclasses.asdict(result)), file=sys.stderr, flush=True)
-        return
-    if first:
-        runs, cores = counted(result.members, "run"), counted(result.cores, "core")
-        print(f"{runs} of {result.algorithm}, {result.device}, {cores}")
-    titles = ("env steps/s", "epoch s", "rollout", "update", "waiting", "TFLOP/s", "compile s")
-    columns = [Column("task", identifies=True, least=28), Column("precision", identifies=True)]
-    columns += [Column(title, right=True, least=11) for title in titles]
-    shares = (result.rollout_share, result.update_share, result.waiting_share)
-    cells = [
-        result.task,
-        result.precision,
-        f"{result.steps_per_second:,.0f}",
-        f"{result.epoch_s:.2f}",
-    ]
-    cells += [
-        *(f"{share:.1%}" for share in shares),
-        f"{result.update_flops / 1e12:.3g}",
-        f"{result.first_epoch_s:.1f}",
-    ]
-    print_table(console(), columns, [cells], heading=first)

@@ -2,23 +2,20 @@
 MuJoCo C.
 """
 
-import dataclasses
-import json
 import os
 import platform
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jax import Array
 
 from saddle import policies
 from saddle.bench import engine as yardstick
 from saddle.bench import scan
-from saddle.console import console
 from saddle.errors import SaddleError
-from saddle.tables import Column, print_table
-from saddle.tasks import HostTask, Task, known_spec, make, names
+from saddle.tasks import HostTask, Task, TaskSpec, known_spec, make, names
 from saddle.tasks.registry import entry
 from saddle.tasks.velocity import engines
 
@@ -46,66 +43,18 @@ class Result:
     peak_bytes: float | None
 
 
-# Columns of a result in the terminal: title -> field and form.
-_COLUMNS = {
-    "random steps/s": ("random", "{:,.0f}"),
-    "scripted": ("scripted", "{:,.0f}"),
-    "MuJoCo C": ("mujoco", "{:,.0f}"),
-    "1 thread": ("one_thread", "{:,.0f}"),
-    "all threads": ("all_threads", "{:,.0f}"),
-    "ratio": ("ratio", "{:.2f}x"),
-    "scripted ratio": ("ratio_scripted", "{:.2f}x"),
-    "Python": ("overhead", "{:.1%}"),
-    "compile s": ("compile_s", "{:.1f}"),
-    "state B/world": ("state_bytes", "{:,.0f}"),
-    "peak B/world": ("peak_bytes", "{:,.0f}"),
-    "diverged": ("diverged", "{:d}"),
-}
-
-
-def run(
-    tasks: tuple[str, ...] = (), worlds: int = 512, as_json: bool = False, engine: str | None = None
-) -> None:
-    """Measure, and print each result as soon as there is one. No tasks means all, or with an engine
-    all that have it.
-
-    As JSON the whole comes at the end; each result is then also a line on stderr, so that none is
-    lost to a time limit.
-    """
-    if worlds < 1:
-        raise SaddleError(f"--worlds is {worlds}; it must be at least 1")
+def chosen(tasks: tuple[str, ...], engine: str | None) -> tuple[str, ...]:
+    """The tasks to measure: those, or all; with an engine all that have it."""
     if engine is not None:
         engines.check(engine)
-    chosen = tasks or tuple(name for name in names() if engine is None or has_engine(name, engine))
-    for name in chosen:
+    found = tasks or tuple(name for name in names() if engine is None or has_engine(name, engine))
+    for name in found:
         entry(name)
         if engine is not None and not has_engine(name, engine):
             raise SaddleError(
                 f"{name} has no choice of engines; leave --engine out, or name a velocity task"
             )
-    settings = _settings(worlds)
-    if not as_json:
-        _say(_title(settings))
-    results = []
-    for name in chosen:
-        results.append(_measured(name, worlds, engine))
-        if as_json:
-            print(json.dumps(dataclasses.asdict(results[-1])), file=sys.stderr, flush=True)
-        else:
-            _say_result(results[-1], None if len(results) == 1 else results[-2])
-    if as_json:
-        print(
-            json.dumps(
-                {"settings": settings, "tasks": [dataclasses.asdict(r) for r in results]}, indent=2
-            )
-        )
-    elif not yardstick.available() and any(isinstance(result, Result) for result in results):
-        _say("No ratios: MuJoCo is not installed (pip install mujoco).")
-    elif any(getattr(result, "ratio", None) is not None for result in results):
-        _say(
-            f"Ratios are to MuJoCo {settings['mujoco']} on one core under random actions, in this "
-            f"run."
-        )
+    return found
 
 
 def has_engine(name: str, engine: str) -> bool:
@@ -116,7 +65,8 @@ def has_engine(name: str, engine: str) -> bool:
     return spec is not None and engine in spec.engines
 
 
-def _measured(name: str, worlds: int, engine: str | None) -> Any:
+def measure_named(name: str, worlds: int, engine: str | None) -> Any:
+    """All numbers of the task of that name, by whatever steps its worlds."""
     from saddle.bench import host, velocity
 
     try:
@@ -136,9 +86,7 @@ def _measured(name: str, worlds: int, engine: str | None) -> Any:
 
 def measure(name: str, task: Task, worlds: int) -> Result:
     """All numbers of one task inside JAX. name: how it was asked for."""
-    draw = lambda obs, key: jax.random.uniform(
-        key, (obs.shape[0], task.spec.action_dim), minval=-1.0, maxval=1.0
-    )
+    draw = _random_actions(task.spec)
     state = scan.staggered(task, worlds)
     random = scan.rate(task, state, draw, STEPS, REPEATS)
     scripted = None
@@ -161,7 +109,20 @@ def measure(name: str, task: Task, worlds: int) -> Result:
     )
 
 
-def _settings(worlds: int) -> dict[str, Any]:
+def _random_actions(spec: TaskSpec) -> scan.Act:
+    """Uniform actions of all worlds."""
+
+    def draw(obs: Array, key: Array) -> Array:
+        shape = (obs.shape[0], spec.action_dim)
+        if spec.choices:
+            return jax.random.randint(key, shape, 0, jnp.array(spec.choices))
+        return jax.random.uniform(key, shape, minval=-1.0, maxval=1.0)
+
+    return draw
+
+
+def settings(worlds: int) -> dict[str, Any]:
+    """What the numbers depend on: the machine, versions, and how much is timed."""
     device = jax.devices()[0]
     return {
         "platform": device.platform,
@@ -175,27 +136,3 @@ def _settings(worlds: int) -> dict[str, Any]:
         "steps": STEPS,
         "repeats": REPEATS,
     }
-
-
-def _title(settings: dict[str, Any]) -> str:
-    words = "{worlds} worlds on {device} ({platform}, {cores} cores), jax {jax}, mujoco {mujoco}"
-    return words.format(**settings)
-
-
-def _say_result(result: Any, before: Any) -> None:
-    """One row; a heading first where the columns change."""
-    shown = {title: column for title, column in _COLUMNS.items() if hasattr(result, column[0])}
-    columns = [Column("task", identifies=True, least=28)]
-    cells = [result.task]
-    for title, (field, form) in shown.items():
-        value = getattr(result, field)
-        columns.append(Column(title, right=True, least=14))
-        cells.append("-" if value is None else form.format(value))
-    first = type(before) is not type(result)
-    if first:
-        _say("")
-    print_table(console(), columns, [cells], heading=first)
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-STD_FLOOR = 1e-2
+STD_FLOOR = 1e-2  # of what is divided by, in training and by exported policies
 
 
 class Moments(NamedTuple):

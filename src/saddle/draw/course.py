@@ -9,10 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from saddle.draw import looks
-from saddle.draw.page import SIZE
+from saddle.draw.page import DPI, SIZE
 from saddle.tasks.spec import TaskSpec
 
-DPI = 200
 COSTS = (looks.COST, looks.GREMLIN, looks.BUTTON, looks.PILLAR)  # colours of constraints, in turn
 
 
@@ -37,7 +36,7 @@ def write(
     _style(below, "cost so far")
     below.set_xlabel("env steps", size=12, color=looks.MUTED)
     below.legend(frameon=False, fontsize=12, labelcolor=looks.INK)
-    figure.savefig(out, dpi=DPI)
+    figure.savefig(out, dpi=DPI, format="png")
 
 
 def _style(ax: Any, label: str) -> None:

@@ -10,22 +10,27 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.path import Path
 
-INK, MUTED = "#1f2933", "#6b7680"
-FLOOR, OUTSIDE, GRID = "#ffffff", "#f3f4f6", "#e4e7eb"
-COST, GOAL, ROBOT, NOSE = "#d55e00", "#009e73", "#0072b2", "#003f66"
-BUTTON, GREMLIN, VASE, BOX, POST, PILLAR = (
-    "#e69f00",
-    "#cc79a7",
-    "#56b4e9",
-    "#f0e442",
-    "#cdbd00",
-    "#8a9199",
-)
-EARLY, LATE, WAKE = (
-    "#a9cbe8",
-    "#08306b",
-    "#9fb3c8",
-)  # of the trail: from start to end, and where it has faded
+from saddle import palette
+from saddle.palette import INK as INK
+from saddle.palette import MUTED as MUTED
+
+FLOOR = "#ffffff"
+OUTSIDE = "#f3f4f6"
+GRID = "#e4e7eb"
+COST = palette.VERMILLION
+GOAL = palette.GREEN
+ROBOT = palette.BLUE
+NOSE = "#003f66"
+BUTTON = palette.ORANGE
+GREMLIN = palette.PURPLE
+VASE = palette.SKY_BLUE
+BOX = palette.YELLOW
+POST = "#cdbd00"
+PILLAR = "#8a9199"
+# Of the trail: from start to end, and where it has faded.
+EARLY = "#a9cbe8"
+LATE = "#08306b"
+WAKE = "#9fb3c8"
 
 # Of each lidar's ring, by what it sees.
 LIDARS = {

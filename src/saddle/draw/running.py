@@ -12,10 +12,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from saddle.draw import film, looks
 from saddle.draw.camera import Camera
-from saddle.draw.page import SIZE
+from saddle.draw.page import DPI, SIZE
 from saddle.tasks.velocity.body import Body
 
-DPI = 200
 ROWS, COLUMNS = 2, 3  # of the pictures on a still
 SMALL, LARGE = (640, 480), (960, 720)  # pixels of a picture on a still, and of a film
 
@@ -36,7 +35,8 @@ class Run:
 def write_still(run: Run, out: Path, lidar: bool = False) -> None:
     """Six moments of the episode over the course of its speed, 1920 x 1440 pixels."""
     figure = Figure(figsize=SIZE, dpi=DPI, facecolor="white")
-    last, spec = len(run.qpos) - 1, run.body.spec
+    last = len(run.qpos) - 1
+    spec = run.body.spec
     figure.text(0.03, 0.947, spec.name, size=19, weight="bold", color=looks.INK)
     figure.text(0.03, 0.917, f"{run.policy} policy, seed {run.seed}", size=12.5, color=looks.MUTED)
     totals = f"return {run.reward.sum():.1f}    cost {run.cost.sum():.0f}    env steps {last}"
@@ -66,7 +66,7 @@ def write_still(run: Run, out: Path, lidar: bool = False) -> None:
         ax.set_axis_off()
     camera.close()
     _draw_speed(figure.add_axes((0.08, 0.075, 0.89, 0.155)), run)
-    figure.savefig(out, dpi=DPI)
+    figure.savefig(out, dpi=DPI, format="png")
 
 
 def write_gif(run: Run, out: Path, lidar: bool = False) -> None:

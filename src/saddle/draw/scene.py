@@ -9,11 +9,11 @@ import numpy as np
 
 from saddle.errors import SaddleError
 from saddle.tasks import State, Task, TaskSpec
+from saddle.tasks.point.layout import EXTENT
+from saddle.tasks.point.lidar import BINS
+from saddle.tasks.point.scripted import SENSORS
 from saddle.tasks.point.view import TopView
 
-ARENA = 1.5  # m, things are placed in [-ARENA, ARENA]^2
-SENSORS = 12  # entries of the observation before the lidars
-BINS = 16
 ROOM, CLEAR = 0.35, 0.5  # m, kept around the arena, and around the ways of what moves
 
 
@@ -50,11 +50,9 @@ class Episode:
         """
         movers = [kind for kind in ("robot", "vase", "box") if kind in poses(self.states[0])]
         ways = np.array([poses(state)[kind][0, :2] for state in self.states for kind in movers])
-        edge = ARENA + ROOM
-        low, high = (
-            np.minimum(ways.min(axis=0) - CLEAR, -edge),
-            np.maximum(ways.max(axis=0) + CLEAR, edge),
-        )
+        edge = EXTENT + ROOM
+        low = np.minimum(ways.min(axis=0) - CLEAR, -edge)
+        high = np.maximum(ways.max(axis=0) + CLEAR, edge)
         x, y = (low + high) / 2
         return float(x), float(y), float((high - low).max() / 2)
 

@@ -14,11 +14,10 @@ from matplotlib.text import Text
 
 from saddle.draw import looks, scene
 from saddle.draw.looks import LOOKS
-from saddle.draw.page import PANEL, TRAIL, Page, swatch, tally
+from saddle.draw.page import DPI, PANEL, TRAIL, Page, swatch, tally
 from saddle.draw.scene import Episode
 from saddle.draw.world import World, placed
 
-DPI = 200
 LABEL_ROOM = 0.08  # of the world's half-width, between two labels
 
 
@@ -31,7 +30,7 @@ def write(episode: Episode, out: Path, lidar: bool = False) -> None:
     draw_past(page.world, episode)
     page.count(tally(episode, len(episode.states) - 1))
     _time_bar(page, episode)
-    page.figure.savefig(out, dpi=DPI)
+    page.figure.savefig(out, dpi=DPI, format="png")
 
 
 def draw_trail(ax: Axes, episode: Episode) -> None:
@@ -61,7 +60,8 @@ def draw_trail(ax: Axes, episode: Episode) -> None:
 
 def draw_past(ax: Axes, episode: Episode) -> None:
     """Goals that were reached, and the way of a box or vase that was moved."""
-    first, goals = episode.states[0], episode.goals
+    first = episode.states[0]
+    goals = episode.goals
     if hasattr(first, "goal") and goals is not None:
         reached = np.array([episode.states[step - 1].goal for step in np.flatnonzero(goals)])  # type: ignore[attr-defined]
         _reached_goals(ax, reached.reshape(-1, 2), LABEL_ROOM * episode.view[2])

@@ -15,6 +15,8 @@ from PIL import Image
 from saddle.draw import looks, scene
 from saddle.draw.looks import LOOKS
 from saddle.tasks import State, Task
+from saddle.tasks.point.layout import EXTENT
+from saddle.tasks.point.lidar import BINS
 from saddle.tasks.point.view import TopView
 
 LIDAR_RADIUS, LIDAR_STEP, LIDAR_WIDTH = 0.24, 0.07, 0.055  # m, of the rings of bins
@@ -88,10 +90,8 @@ def floor(ax: Axes, view: TopView, square: tuple[float, float, float]) -> None:
     if view.boundary is not None:
         _strip(ax, view.boundary)
     else:
-        side = 2 * scene.ARENA
-        ax.add_patch(
-            Rectangle((-scene.ARENA, -scene.ARENA), side, side, fc=looks.FLOOR, ec="none", zorder=0)
-        )
+        side = 2 * EXTENT
+        ax.add_patch(Rectangle((-EXTENT, -EXTENT), side, side, fc=looks.FLOOR, ec="none", zorder=0))
     if view.circle is not None:
         _circle(ax, view.circle)
     ax.vlines(lines, -FAR, FAR, **grid)
@@ -103,7 +103,8 @@ def show(ax: Axes, square: tuple[float, float, float]) -> None:
     """Look at a square: centre x, y and half-width; a wider or taller picture shows more."""
     x, y, half = square
     box = ax.get_window_extent()
-    wide, tall = box.width / min(box.width, box.height), box.height / min(box.width, box.height)
+    wide = box.width / min(box.width, box.height)
+    tall = box.height / min(box.width, box.height)
     ax.set(xlim=(x - half * wide, x + half * wide), ylim=(y - half * tall, y + half * tall))
 
 
@@ -144,8 +145,8 @@ def _lidar_rings(ax: Axes, view: TopView, animated: bool) -> PolyCollection:
     wedges, colours = [], []
     for ring, kind in enumerate(view.lidars):
         inner = LIDAR_RADIUS + ring * LIDAR_STEP
-        for k in range(scene.BINS):
-            angle = 2 * np.pi * np.linspace(k + 0.04, k + 0.96, 6) / scene.BINS
+        for k in range(BINS):
+            angle = 2 * np.pi * np.linspace(k + 0.04, k + 0.96, 6) / BINS
             arc = np.column_stack([np.cos(angle), np.sin(angle)])
             wedges.append(np.concatenate([inner * arc, (inner + LIDAR_WIDTH) * arc[::-1]]))
             colours.append(looks.LIDARS[kind])
@@ -199,14 +200,14 @@ class Canvas:
         figure = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100)
         self._ax = figure.add_axes((0, 0, 1, 1))
         self._stage = Stage(figure)
-        self._half = scene.ARENA + scene.ROOM
+        self._half = EXTENT + scene.ROOM
         floor(self._ax, view, (0.0, 0.0, self._half))
         self._world = World(self._ax, view, animated=True)
 
     def frame(self, state: State) -> np.ndarray:
         """[height, width, 3] uint8."""
         needed = float(np.abs(state.agent[:2]).max()) + 0.2  # type: ignore[attr-defined]
-        half = scene.ARENA + scene.ROOM
+        half = EXTENT + scene.ROOM
         while half < needed:
             half *= 1.25
         if half != self._half:

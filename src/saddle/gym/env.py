@@ -66,14 +66,15 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """A fresh world: the first observation and an empty info, as in the reference."""
         key = self._key(seed)
         super().reset(seed=None if seed is None else int(seed))
-        self._state, self._ended = self._programs.reset(key), False
+        self._state = self._programs.reset(key)
+        self._ended = False
         return np.array(self.state.obs, np.float64), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
         """One env step."""
         if self._ended:
             raise SaddleError("the episode has ended: call reset() before the next step()")
-        action = checks.check_action(action, (self.task.spec.action_dim,))
+        action = checks.check_action_of(self.task.spec, action)
         self._state, out = self._programs.step(self.state, action)
         out: Outcome = jax.tree.map(np.asarray, out)
         self._ended = bool(out.terminated or out.truncated)

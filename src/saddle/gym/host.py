@@ -65,7 +65,7 @@ class HostEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise SaddleError("the world does not exist yet: call reset() first")
         if self._next is not None:
             raise SaddleError("the episode has ended: call reset() before the next step()")
-        action = checks.check_action(action, (self.task.spec.action_dim,))
+        action = checks.check_action_of(self.task.spec, action)
         now = self.worlds.step(action[None])
         terminated = bool(now.terminated[0])
         truncated = bool(now.truncated[0])
@@ -145,10 +145,11 @@ class HostVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """One env step of every world. actions [N, action_dim]."""
         if not self._begun:
             raise SaddleError("the worlds do not exist yet: call reset() first")
-        actions = checks.check_action(actions, (self.num_envs, self.task.spec.action_dim))
+        actions = checks.check_action_of(self.task.spec, actions, (self.num_envs,))
         now = self.worlds.step(actions)
         infos = vector_infos(_outcome(self.task.spec, now), now.final_obs, self.num_envs)
-        obs, reward = np.array(now.obs, np.float64), np.array(now.reward, np.float64)
+        obs = np.array(now.obs, np.float64)
+        reward = np.array(now.reward, np.float64)
         return obs, reward, np.array(now.terminated), np.array(now.truncated), infos
 
 

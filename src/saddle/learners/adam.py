@@ -9,9 +9,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
+from saddle.adam import BETA_1, BETA_2, EPSILON
 from saddle.learners.networks.plain import squares
-
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class Adam(NamedTuple):
@@ -50,7 +49,8 @@ def step(
         lambda m, g: BETA_1 * m.astype(g.dtype) + (1 - BETA_1) * scale * g, state.mu, grads
     )
     nu = jax.tree.map(lambda v, g: BETA_2 * v + (1 - BETA_2) * (scale * g) ** 2, state.nu, grads)
-    size, spread = lr / (1 - BETA_1**count), jnp.sqrt(1 - BETA_2**count)
+    size = lr / (1 - BETA_1**count)
+    spread = jnp.sqrt(1 - BETA_2**count)
     descend = lambda p, m, v: p - size * m / (jnp.sqrt(v) / spread + EPSILON)
     kept = jax.tree.map(lambda new, old: new.astype(old.dtype), mu, state.mu)
     return Adam(kept, nu, count), jax.tree.map(descend, params, mu, nu)

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from saddle import palette
+from saddle.adam import BETA_1, BETA_2, EPSILON
 from saddle.checks import at_least
 from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
     from jax import Array
-
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's, as PyTorch has them
 
 
 class Ascent(NamedTuple):
@@ -27,7 +27,7 @@ class GradientAscent(Rule):
 
     name: ClassVar[str] = "ga"
     label: ClassVar[str] = "GA"
-    colour: ClassVar[str | None] = "#0072b2"
+    colour: ClassVar[str | None] = palette.BLUE
     marker: ClassVar[str | None] = "^"
 
     init: float | tuple[float, ...] = 1.0

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from saddle import palette
 from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Fixed(Rule):
 
     name: ClassVar[str] = "fixed"
     label: ClassVar[str] = "fixed λ*"
-    colour: ClassVar[str | None] = "#009e73"
+    colour: ClassVar[str | None] = palette.GREEN
     marker: ClassVar[str | None] = "s"
 
     init: float | tuple[float, ...] = 1.0

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from saddle import palette
 from saddle.checks import at_least
 from saddle.errors import SaddleError
 from saddle.multipliers.rule import Rule
@@ -30,7 +31,7 @@ class PID(Rule):
 
     name: ClassVar[str] = "pid"
     label: ClassVar[str] = "PID"
-    colour: ClassVar[str | None] = "#cc79a7"
+    colour: ClassVar[str | None] = palette.PURPLE
     marker: ClassVar[str | None] = "D"
 
     init: float | tuple[float, ...] = 1.0

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from saddle import references
+from saddle import palette, references
 from saddle.errors import SaddleError
 from saddle.multipliers.ascent import GradientAscent
 from saddle.multipliers.fixed import Fixed
@@ -19,7 +19,12 @@ from saddle.multipliers.rule import Rule
 ENTRY_POINTS = "saddle.rules"
 """The group under which a package names its rules: `name = "module:Class"`."""
 
-FREE_LOOKS = (("#e69f00", "o"), ("#56b4e9", "v"), ("#d55e00", "P"), ("#6b7680", "X"))
+FREE_LOOKS = (
+    (palette.ORANGE, "o"),
+    (palette.SKY_BLUE, "v"),
+    (palette.VERMILLION, "P"),
+    (palette.MUTED, "X"),
+)
 """Colours (of Okabe and Ito, less those that Saddle's own rules have) and markers for all others,
 in turn.
 """

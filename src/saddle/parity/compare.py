@@ -99,7 +99,8 @@ def errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
     """
     agent = out.agent - inject.agents(golden, after=True)
     agent[:, 2] = inject.wrap(agent[:, 2])
-    seen, formulas = np.abs(out.obs - golden["obs2"]), np.abs(out.formulas - golden["obs2"])
+    seen = np.abs(out.obs - golden["obs2"])
+    formulas = np.abs(out.formulas - golden["obs2"])
     found = {
         "pose": np.abs(agent[:, :3]).max(axis=1),
         "velocity": np.abs(agent[:, 3:]).max(axis=1),
@@ -122,7 +123,8 @@ def _body_errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
     """The worst of a row's free bodies; `displacement` is the first one's planar error over its
     displacement.
     """
-    ours, theirs = out.bodies, inject.bodies(golden, after=True)
+    ours = out.bodies
+    theirs = inject.bodies(golden, after=True)
     planar = np.linalg.norm(ours[:, 0, :2] - theirs[:, 0, :2], axis=-1)
     return {
         "body position": np.linalg.norm(ours[..., :3] - theirs[..., :3], axis=-1).max(axis=1),

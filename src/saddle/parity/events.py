@@ -155,8 +155,10 @@ def _margins(golden: Golden) -> dict[str, np.ndarray]:
 def _to_discs(agent: np.ndarray, centres: np.ndarray, radius: float) -> np.ndarray:
     """[N, K] distance of sphere or arrow, whichever is nearer, to discs at centres [N, K, 2]."""
     offset = centres - agent[:, None, :2]
-    c, s = np.cos(agent[:, 2:3]), np.sin(agent[:, 2:3])
-    ahead, left = c * offset[..., 0] + s * offset[..., 1], c * offset[..., 1] - s * offset[..., 0]
+    c = np.cos(agent[:, 2:3])
+    s = np.sin(agent[:, 2:3])
+    ahead = c * offset[..., 0] + s * offset[..., 1]
+    left = c * offset[..., 1] - s * offset[..., 0]
     sphere = np.hypot(ahead, left) - _SPHERE
     arrow = np.hypot(*(np.maximum(np.abs(d) - _ARROW_HALF, 0) for d in (ahead - _ARROW, left)))
     return np.minimum(sphere, arrow) - radius

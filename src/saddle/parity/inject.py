@@ -9,8 +9,7 @@ import numpy as np
 
 from saddle.parity.golden import Golden
 from saddle.tasks import State, Task
-
-DT = 0.02  # s per env step
+from saddle.tasks.point.specs import DT
 
 # Written by `step` before anything reads them, so that an injected state may hold zeros there.
 _RESULTS = frozenset(
@@ -73,9 +72,11 @@ def agents(golden: Golden, after: bool = False) -> np.ndarray:
     at the reset.
     """
     suffix = "2" if after else ""
-    q, v = golden["qpos" + suffix][:, :3], golden["qvel" + suffix][:, :3]
+    q = golden["qpos" + suffix][:, :3]
+    v = golden["qvel" + suffix][:, :3]
     x0, y0, turned = golden.episode("ep_agent").T
-    c, s = np.cos(turned), np.sin(turned)
+    c = np.cos(turned)
+    s = np.sin(turned)
     yaw = wrap(turned + q[:, 2])
     columns = [x0 + c * q[:, 0] - s * q[:, 1], y0 + s * q[:, 0] + c * q[:, 1], yaw]
     columns += [c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1], v[:, 2]]

@@ -10,17 +10,24 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from saddle import multipliers
+from saddle import files, multipliers, palette
 from saddle.analysis.constraints import title
 from saddle.analysis.findings import TaskFindings
-from saddle.study import atomic
+from saddle.palette import INK as INK
+from saddle.palette import MUTED as MUTED
 
 COLUMN, PAGE = 3.4, 7.0  # inches
-INK, MUTED, FAINT = "#1f2933", "#6b7680", "#d5dae0"
-RETURN, COST, FRONTIER = "#0072b2", "#d55e00", "#1f2933"
+FAINT = "#d5dae0"
+RETURN = palette.BLUE
+COST = palette.VERMILLION
+FRONTIER = INK
 LAMBDAS = "viridis"  # colour map of log lambda
-KINDS: dict[str, str] = {"restrictive": "#d55e00", "unrestrictive": "#56b4e9", "even": "#c9ced6"}
-ALGORITHMS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+KINDS: dict[str, str] = {
+    "restrictive": palette.VERMILLION,
+    "unrestrictive": palette.SKY_BLUE,
+    "even": "#c9ced6",
+}
+ALGORITHMS = (palette.BLUE, palette.VERMILLION, palette.GREEN, palette.PURPLE)
 
 RC: dict[Any, Any] = {
     "font.size": 8,
@@ -61,15 +68,17 @@ def save(drawn: Figure, out: Path, name: str) -> list[Path]:
     """Write NAME.pdf and NAME.png; the PDF carries no date, so that the same study gives the same
     file.
     """
-    files = [out / f"{name}.pdf", out / f"{name}.png"]
     drawn.draw_without_rendering()
     drawn.set_layout_engine("none")  # laid out once, for both files
     # Into memory first: on a full disk the PDF's writer fails with an error of its own making.
-    for file, facts in zip(files, ({"CreationDate": None}, None), strict=True):
+    written = []
+    for ending, facts in (("pdf", {"CreationDate": None}), ("png", None)):
+        file = out / f"{name}.{ending}"
         drawing = io.BytesIO()
-        drawn.savefig(drawing, format=file.suffix[1:], metadata=facts)
-        atomic.write(file, drawing.getvalue(), atomic.AGAIN)
-    return files
+        drawn.savefig(drawing, format=ending, metadata=facts)
+        files.write(file, drawing.getvalue(), files.AGAIN)
+        written.append(file)
+    return written
 
 
 def rule_name(rule: str) -> str:
@@ -78,8 +87,8 @@ def rule_name(rule: str) -> str:
 
 
 def short(task: str) -> str:
-    """'SafetyPointCircle1-v0' as 'PointCircle1'."""
-    return task.removeprefix("Safety").rsplit("-v", 1)[0]
+    """'SafetyPointCircle1-v0' as 'PointCircle1', a reference without its options."""
+    return task.partition("?")[0].removeprefix("Safety").rsplit("-v", 1)[0]
 
 
 def heading(part: TaskFindings, between: str = ": ") -> str:

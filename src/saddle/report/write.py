@@ -1,40 +1,18 @@
-"""`saddle figures`: every figure and table of a study, written to a folder."""
+"""Every figure and table of a study, written to a folder."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
 from matplotlib.figure import Figure
-from rich.markup import escape
 
-from saddle.analysis import Findings, Options, TaskFindings, analyze, constraints
-from saddle.analysis.text import joint_sentences
-from saddle.console import console
+from saddle import references
+from saddle.analysis import Findings, TaskFindings, constraints
 from saddle.errors import SaddleError
 from saddle.report import figures_algorithms, figures_rules, figures_sweep, style
-from saddle.report.curves import training_curves
 from saddle.report.tables import tables
 
 Drawing = tuple[str, Callable[[], Figure]]
-
-
-def write(study: Path, out: Path, options: Options) -> None:
-    """Analyse the study in this directory, and write what there is to draw and to tabulate."""
-    from saddle import open_study
-
-    opened = open_study(study)
-    with opened.reading():
-        runs, metrics = opened.runs, opened.scan_metrics()
-        findings = analyze(runs, metrics, options)
-        curves = training_curves(runs, metrics)
-    files = write_all(findings, curves, out)
-    console().print(f"{len(files)} files in {out}", soft_wrap=True)
-    for note in (
-        *findings.notes,
-        *(f"{part.task}: {note}" for part in findings.tasks for note in part.notes),
-        *joint_sentences(findings.joint),
-    ):
-        console().print(f"[yellow]note[/] {escape(note)}")
 
 
 def write_all(findings: Findings, curves: pl.DataFrame, out: Path) -> list[Path]:
@@ -65,10 +43,8 @@ def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
     for task, constraint in dict.fromkeys((part.task, part.constraint) for part in swept):
         parts = [part for part in swept if (part.task, part.constraint) == (task, constraint)]
         if len(parts) > 1:
-            yield (
-                f"algorithms-{_file_name(task)}{constraints.file_name(constraint)}",
-                lambda parts=parts: figures_algorithms.overlay(parts),
-            )
+            name = f"algorithms-{references.file_name(task)}{constraints.file_name(constraint)}"
+            yield name, lambda parts=parts: figures_algorithms.overlay(parts)
 
 
 def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Drawing]:
@@ -102,10 +78,5 @@ def _is_of(part: TaskFindings) -> pl.Expr:
 
 def _name(part: TaskFindings, findings: Findings) -> str:
     alone = len({other.algorithm for other in findings.tasks}) == 1
-    task = _file_name(part.task) + constraints.file_name(part.constraint)
+    task = references.file_name(part.task) + constraints.file_name(part.constraint)
     return task if alone else f"{task}-{part.algorithm}"
-
-
-def _file_name(task: str) -> str:
-    """A task's name, or reference, as part of a file's name on any system."""
-    return task.replace(":", "-")

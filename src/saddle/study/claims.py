@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from saddle.study.atomic import store_error, write_json
+from saddle.files import write_error, write_json
 
 LEASE = 90.0  # seconds without a sign of life after which a claim is void
 
@@ -102,7 +102,7 @@ def take(
     except FileExistsError:
         return None
     except OSError as error:
-        raise store_error(file, error) from None
+        raise write_error(file, error) from None
     return Claim(store, unit, generation, lease)
 
 

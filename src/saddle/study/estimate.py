@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saddle.config import Member
+from saddle.config import USUAL_LIMIT, Member
 from saddle.learners import LearnerSettings, learner_from
 from saddle.multipliers import Fixed
 from saddle.study import pace, room
 from saddle.study.pace import Pace
 from saddle.study.plan import Plan
-from saddle.study.prepare import UNUSED_LIMIT, constraints
+from saddle.study.prepare import constraints
 from saddle.study.program import POPULATION, factory
 from saddle.study.store import Study
 from saddle.study.unit import Kind, kind, steps_per_epoch, unit_runs
@@ -63,7 +63,7 @@ def of_task(task: str, learner: LearnerSettings, members: int, program: str) -> 
     """The pace of a task's units with this learner, each of so many members."""
     whole = not in_parts(program)
     count = members if whole else min(members, MOST_TIMED)
-    limits = (UNUSED_LIMIT,) * constraints(task)
+    limits = (USUAL_LIMIT,) * constraints(task)
     population = tuple(Member(seed, Fixed(1.0), limits) for seed in range(count))
     if not whole:
         return pace.of_population(task, learner, population)
@@ -88,7 +88,8 @@ def from_store(study: Study) -> dict[Kind, Pace]:
     found: dict[Kind, Pace] = {}
     for unit in study.units():
         progress = study.progress(unit)
-        start, epoch = progress.get("start"), progress.get("pace") or 0.0
+        start = progress.get("start")
+        epoch = progress.get("pace") or 0.0
         if start is None:
             continue
         frame = unit_runs(study, unit)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from saddle.errors import OutputError, SaddleError
+from saddle.files import WriteError, write
 from saddle.study import claims, dependent, estimate
-from saddle.study.atomic import StoreError
 from saddle.study.pace import UNKNOWN, Pace
 from saddle.study.plan import Chunking
 from saddle.study.program import Factory, UnitProgram
@@ -71,7 +71,7 @@ class Worker:
                 return finished
             except claims.ClaimLost as lost:
                 self.listener.say(f"{lost}; leaving it to them")
-            except (StoreError, OutputError):
+            except (WriteError, OutputError):
                 raise
             except Exception as error:
                 self._broke(claim.unit, error)
@@ -132,5 +132,5 @@ class Worker:
         self.listener.say(f"unit {unit} failed: {reason}")
         if not isinstance(error, SaddleError):
             log = self.study.path / "units" / f"{unit}.traceback.txt"
-            log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+            write(log, "".join(traceback.format_exception(error)).encode())
             self.listener.say(f"its traceback is in {log}")

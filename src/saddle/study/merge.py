@@ -1,4 +1,4 @@
-"""`saddle study merge`: one study of several. A run that is in more than one is taken where it got
+"""One study of several. A run that is in more than one is taken where it got
 furthest.
 
 Runs that have one name but learners with different settings are different runs: those of the later
@@ -19,7 +19,7 @@ from saddle.study.plan import HOW_IT_RUNS
 from saddle.study.store import SCHEMA, Study, chunks
 from saddle.study.unit import unit_runs
 from saddle.study.writer import create, manifest, write_chunk, write_runs
-from saddle.words import counted, setting
+from saddle.words import setting
 
 WHAT_A_RUN_IS = ("task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "params")
 FACTS = ("saddle", "versions", "git", "hardware", "precision")  # how the runs of a study were made
@@ -36,8 +36,8 @@ class Part(NamedTuple):
     whole: bool  # all runs of the unit
 
 
-def merge(paths: Sequence[Path], out: Path) -> None:
-    """Write the studies at `paths` as one into `out`."""
+def merge(paths: Sequence[Path], out: Path) -> Study:
+    """Write the studies at `paths` as one into `out`; returns it."""
     if len(paths) < 2:
         raise SaddleError("a merge needs at least two studies")
     studies = [Study(path) for path in paths]
@@ -50,8 +50,7 @@ def merge(paths: Sequence[Path], out: Path) -> None:
             _copy(part, folder)
 
     create(out, _manifest(studies), fill)
-    runs = counted(sum(part.runs.height for part in parts), "run")
-    print(f"{runs} in {counted(len(parts), 'unit')}: {out}")
+    return Study(out)
 
 
 def _at_rest(study: Study) -> None:
@@ -126,10 +125,8 @@ def _with_reach(study: Study, names: dict[str, str]) -> pl.DataFrame:
 
 
 def _same_settings(run: str, first: pl.DataFrame, second: pl.DataFrame, a: Study, b: Study) -> None:
-    one, two = (
-        first.row(by_predicate=pl.col("run") == run, named=True),
-        second.row(by_predicate=pl.col("run") == run, named=True),
-    )
+    one = first.row(by_predicate=pl.col("run") == run, named=True)
+    two = second.row(by_predicate=pl.col("run") == run, named=True)
     if not one["reach"] or not two["reach"]:
         return  # lambda* may be known on one side only
     for column in WHAT_A_RUN_IS:

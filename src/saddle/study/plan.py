@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from saddle import references
+from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_to_dict
 from saddle.learners.settings import differences, plain
@@ -114,7 +116,7 @@ class Plan:
     stages: tuple[Stage, ...] = ()
     seeds: Sequence[int] = tuple(range(10))
     """A range is counted before it is unrolled; kept as a tuple."""
-    steps: int = 35_000_000
+    steps: int = PUBLISHED_STEPS
     """Env steps of each run."""
     learner: LearnerSettings = field(default_factory=PPO)
     """Of all stages that name no variants."""
@@ -268,7 +270,7 @@ def variant_name(learner: LearnerSettings, base: LearnerSettings) -> str:
 
 def _differing(learner: LearnerSettings, base: LearnerSettings) -> str:
     words = [f"{name}_{setting(value)}" for name, value in differences(learner, base).items()]
-    return "-".join(words)
+    return "-".join(re.sub(r"[^\w.+-]+", "_", word) for word in words)
 
 
 Capacity = Callable[[str, LearnerSettings], int]
@@ -307,10 +309,12 @@ def spaced(low: float, high: float, count: int) -> tuple[float, ...]:
 
 
 def short(task: str) -> str:
-    """The task's name in run and unit names: without family prefix and version, safe as a file's
-    name.
+    """The task's name in run and unit names, safe as a file's name: without family prefix and
+    version, or a reference with a short sum of its options.
     """
-    return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"^Safety|-v\d+$", "", task))
+    if references.is_reference(task):
+        return references.run_name(task.removeprefix("gym:"))
+    return references.run_name(re.sub(r"^Safety|-v\d+$", "", task))
 
 
 HOW_IT_RUNS = ("chunk", "members")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from saddle import tasks
-from saddle.config import Member
+from saddle.config import USUAL_LIMIT, Member
 from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings, learner_to_dict
 from saddle.multipliers import rule_to_dict
@@ -23,7 +23,6 @@ from saddle.study.writer import Taken, check_writable, create, hardware, manifes
 SHARE_OF_MEMORY = (
     0.5  # that a unit may take; the rest is for the compiler's temporaries and the machine
 )
-UNUSED_LIMIT = 25.0  # of runs with a fixed lambda, which look at none
 
 Capacities = dict[tuple[str, LearnerSettings], int]
 """Members that a unit may have, by task and learner."""
@@ -75,7 +74,7 @@ def _existing(plan: Plan, out: Path, resume: bool) -> Study:
 def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
     """A run's row before it began."""
     count = constraints(run.task)
-    limits = run.limit or (UNUSED_LIMIT,) * count
+    limits = run.limit or (USUAL_LIMIT,) * count
     params = {
         "rule": rule_to_dict(run.rule) if run.rule else None,
         "limits": list(limits),
@@ -173,7 +172,7 @@ def members_that_fit(task: str, learner: LearnerSettings) -> int:
     """How many members all memory has room for: 1 at least, or it is an error."""
     from saddle.population import Population
 
-    limits = (UNUSED_LIMIT,) * constraints(task)
+    limits = (USUAL_LIMIT,) * constraints(task)
     each = Population(task, learner, [Member(limits=limits)], learner.steps_per_epoch).member_bytes
     there = memory()
     if each > there:
@@ -209,7 +208,8 @@ def plan_of(study: Study) -> Plan:
 
 
 def _same_plan(plan: Plan, study: Study) -> None:
-    wanted, there = plans.to_dict(plan), plans.to_dict(plan_of(study))
+    wanted = plans.to_dict(plan)
+    there = plans.to_dict(plan_of(study))
     for key in wanted:
         if wanted[key] != there[key] and key not in plans.HOW_IT_RUNS:
             raise SaddleError(

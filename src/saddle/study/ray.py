@@ -16,8 +16,8 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from saddle.errors import SaddleError
+from saddle.files import WriteError, write
 from saddle.study import claims
-from saddle.study.atomic import StoreError, write
 from saddle.study.dependent import open_sweep
 from saddle.study.local import POLL, Worker
 from saddle.study.plan import Chunking, Plan
@@ -111,7 +111,8 @@ def run_unit(
 
     Returns what was said, and whether the unit was left because it did not fit into the time limit.
     """
-    messages, stop = Messages(), StopFile(Path(stop_file), deadline)
+    messages = Messages()
+    stop = StopFile(Path(stop_file), deadline)
     study = Study(Path(store))
     other = open_sweep(Path(sweep) if sweep else None)
     worker = Worker(study, factory(program), chunking, messages, stop, other)
@@ -136,8 +137,12 @@ class RayEngine:
         stop: Stopper,
         sweep: Path | None,
     ) -> None:
-        self.study, self.program, self.chunking = study, program, chunking
-        self.listener, self.stop, self.sweep = listener, stop, sweep
+        self.study = study
+        self.program = program
+        self.chunking = chunking
+        self.listener = listener
+        self.stop = stop
+        self.sweep = sweep
         self._stop_file = study.path.absolute() / "claims" / f"{secrets.token_hex(8)}.stop"
         left = stop.left
         self._deadline = None if left is None else time.time() + left
@@ -183,7 +188,8 @@ class RayEngine:
 
     def _arguments(self, unit: str) -> tuple[Any, ...]:
         sweep = str(self.sweep.absolute()) if self.sweep else None
-        store, stop_file = str(self.study.path.absolute()), str(self._stop_file)
+        store = str(self.study.path.absolute())
+        stop_file = str(self._stop_file)
         return store, unit, self.program, self.chunking, sweep, stop_file, self._deadline
 
     def _stop_in_time(self) -> None:
@@ -215,6 +221,6 @@ class RayEngine:
                 self.listener.say(text)
             self.stop.refused = self.stop.refused or refused
         except RayTaskError as error:
-            if isinstance(error.cause, StoreError):
-                raise StoreError(str(error.cause)) from None
+            if isinstance(error.cause, WriteError):
+                raise WriteError(str(error.cause)) from None
             raise

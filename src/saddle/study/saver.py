@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from saddle.errors import SaddleError
-from saddle.study.atomic import StoreError, store_error
+from saddle.files import WriteError, write_error
 from saddle.study.program import UnitProgram
 
 FIRST_BYTES_PER_SECOND = (
@@ -64,9 +64,9 @@ class Saver:
         self.join()
         error, self._error = self._error, None
         if isinstance(error, OSError):
-            raise store_error(self._path, error) from None
+            raise write_error(self._path, error) from None
         if isinstance(error, SaddleError):
-            raise StoreError(str(error)) from None
+            raise WriteError(str(error)) from None
         if error is not None:
             raise error
 

@@ -1,16 +1,12 @@
-"""How a study stands: units, progress, time left, failures; as a table, live, or as JSON."""
+"""How a study stands: units, progress, time left, failures; and that as a table."""
 
-import json
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 from rich.console import Console, Group
-from rich.live import Live
 from rich.text import Text
 
-from saddle.console import console
 from saddle.study import claims, dependent
 from saddle.study.store import Study
 from saddle.study.unit import unit_runs
@@ -104,44 +100,12 @@ def failures(study: Study) -> list[Failure]:
     return [Failure(run, unit, reason or "unknown") for run, unit, reason in failed.iter_rows()]
 
 
-def show(study: Study, as_json: bool) -> None:
-    """Print it once."""
-    now = status(study)
-    if as_json:
-        print(json.dumps(asdict(now), indent=2))
-    else:
-        print_status(now, console())
-        for line in now.damaged:  # holds a command to copy: no line ends in it
-            console().print(Text(line, style="red"), soft_wrap=True)
-
-
-def watch(study: Study, every: float, as_json: bool) -> None:
-    """Print it again and again until nothing is left to do: in place on a terminal, else a line
-    each time.
-    """
-    screen = console()
-    if screen.is_terminal and not as_json:
-        with Live(console=screen, auto_refresh=False) as live:
-            while True:
-                now = status(study)
-                live.update(live_status(now, screen.width), refresh=True)
-                if _over(now):
-                    return
-                time.sleep(every)
-    while True:
-        now = status(study)
-        print(json.dumps(asdict(now)) if as_json else headline(now), flush=True)
-        if _over(now):
-            return
-        time.sleep(every)
-
-
 def headline(now: Status) -> str:
     """The study in one line."""
     total = sum(now.runs.values())
     counts = ", ".join(f"{count} {name}" for name, count in now.runs.items())
     done = sum(u.members * u.epoch / u.epochs for u in now.units if u.epochs) / max(total, 1)
-    left = f", {duration(now.left)} left" if now.left and not _over(now) else ""
+    left = f", {duration(now.left)} left" if now.left and not is_over(now) else ""
     return f"{now.name}: {counted(total, 'run')} ({counts}), {done:.0%}{left}"
 
 
@@ -211,7 +175,8 @@ def duration(seconds: float | None) -> str:
 
 
 def _unit(study: Study, unit: str) -> UnitStatus:
-    frame, progress = unit_runs(study, unit), study.progress(unit)
+    frame = unit_runs(study, unit)
+    progress = study.progress(unit)
     holder = claims.look(study.path, unit)
     alive = holder is not None and holder.alive
     state = progress.get("state") or ("waits" if dependent.waits(frame) else "planned")
@@ -219,11 +184,9 @@ def _unit(study: Study, unit: str) -> UnitStatus:
         state = "running"
     elif state == "running":
         state = "interrupted"
-    epoch, epochs, seconds = (
-        progress.get("epoch", 0),
-        progress.get("epochs"),
-        progress.get("seconds", 0.0),
-    )
+    epoch = progress.get("epoch", 0)
+    epochs = progress.get("epochs")
+    seconds = progress.get("seconds", 0.0)
     pace = progress.get("pace")  # None after one epoch, which compiled
     left = pace * (epochs - epoch) if pace and epochs else None
     name = f"{holder.host.partition(' ')[0]}:{holder.pid}" if alive and holder else None
@@ -244,14 +207,16 @@ def _left(units: list[UnitStatus]) -> float | None:
     return pace * todo / max(1, sum(unit.state == "running" for unit in units))
 
 
-def _over(now: Status) -> bool:
+def is_over(now: Status) -> bool:
+    """Whether nothing is left to do."""
     return all(unit.state in ("done", "failed") for unit in now.units)
 
 
 def counts(study: Study) -> dict[str, Any]:
     """How many runs are done, failed, and left to do."""
     states = study.runs["status"]
-    done, failed = int((states == "done").sum()), int((states == "failed").sum())
+    done = int((states == "done").sum())
+    failed = int((states == "failed").sum())
     return {
         "runs": states.len(),
         "done": done,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from saddle.errors import SaddleError
-from saddle.study.atomic import read_json
+from saddle.files import read_json
 from saddle.study.columns import METRICS, runs_frame
 
 if TYPE_CHECKING:

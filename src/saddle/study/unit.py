@@ -18,10 +18,10 @@ import polars as pl
 
 from saddle.config import Member
 from saddle.errors import SaddleError
+from saddle.files import TEMPORARY, WriteError, write_error, write_json
 from saddle.learners import learner_from
 from saddle.multipliers import rule_from
 from saddle.study import dependent
-from saddle.study.atomic import StoreError, store_error, write_json
 from saddle.study.claims import Claim
 from saddle.study.columns import metrics_frame
 from saddle.study.pace import UNKNOWN, Pace
@@ -115,7 +115,9 @@ class UnitRun:
         expected: Pace = UNKNOWN,
     ) -> None:
         """`expected` is how fast it will probably be."""
-        self.study, self.claim, self.name = study, claim, claim.unit
+        self.study = study
+        self.claim = claim
+        self.name = claim.unit
         self.chunking, self.listener = chunking, listener
         self.frame = unit_runs(study, self.name)
         self.checkpoint = study.path / "checkpoints" / f"{self.name}.safetensors"
@@ -259,9 +261,9 @@ class UnitRun:
                     self.study.policy_folder(run).mkdir(parents=True, exist_ok=True)
                     program.export(state, i, self.study.policy_folder(run))
         except OSError as error:
-            raise store_error(self.study.path / "policies", error) from None
+            raise write_error(self.study.path / "policies", error) from None
         except SaddleError as error:
-            raise StoreError(str(error)) from None
+            raise WriteError(str(error)) from None
         self._mark("done", failed)
         self._progress("done", program.epochs, program.epochs)
         if not self.chunking.keep:
@@ -307,9 +309,9 @@ class UnitRun:
 
     def _clear_remains(self) -> None:
         """Remove files that a killed owner was still writing."""
-        for file in self.checkpoint.parent.glob(f".{self.checkpoint.name}.*"):
-            file.unlink(missing_ok=True)
-        for file in (self.study.path / "metrics" / self.name).glob("*.tmp"):
+        checkpoints = self.checkpoint.parent.glob(f"{self.checkpoint.name}.*{TEMPORARY}")
+        metrics = (self.study.path / "metrics" / self.name).glob(f"*{TEMPORARY}")
+        for file in (*checkpoints, *metrics):
             file.unlink(missing_ok=True)
 
 
@@ -324,7 +326,8 @@ def fail(study: Study, unit: str, reason: str) -> None:
         member_rows(frame, [{"status": "failed", "reason": reason}] * frame.height),
     )
     before = study.progress(unit)
-    epoch, epochs = before.get("epoch", 0), before.get("epochs", 0)
+    epoch = before.get("epoch", 0)
+    epochs = before.get("epochs", 0)
     write_progress(
         study.path, unit, "failed", epoch, epochs, before.get("seconds", 0.0), error=reason
     )

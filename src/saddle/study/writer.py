@@ -6,7 +6,6 @@ import importlib.metadata
 import io
 import os
 import platform
-import secrets
 import shutil
 import subprocess
 import sys
@@ -19,13 +18,14 @@ import polars as pl
 
 import saddle
 from saddle.errors import SaddleError
-from saddle.study.atomic import (
+from saddle.files import (
     AGAIN,
     NoSpace,
-    StoreError,
-    store_error,
-    sync_folder,
+    WriteError,
+    beside,
+    sync,
     write,
+    write_error,
     write_json,
 )
 from saddle.study.store import MANIFEST, SCHEMA, chunks
@@ -44,24 +44,24 @@ def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -
     at once do not mix: one wins, the other is told that the directory is taken.
     """
     _check_free(path)
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+    unfinished = beside(path)
     try:
-        beside.mkdir(parents=True)
-        fill(beside)
-        write_json(beside / MANIFEST, manifest)
-        beside.replace(path)
-        sync_folder(path.parent)
+        unfinished.mkdir(parents=True)
+        fill(unfinished)
+        write_json(unfinished / MANIFEST, manifest)
+        unfinished.replace(path)
+        sync(path.parent)
     except OSError as error:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         _check_free(path)
-        raise store_error(path, error, AGAIN) from None
+        raise write_error(path, error, AGAIN) from None
     except NoSpace:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         raise NoSpace(
             f"no space left to write {path}; {AGAIN}"
         ) from None  # nothing of it stays to resume
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         raise
 
 
@@ -125,13 +125,13 @@ def check_writable(path: Path) -> None:
     """
     folder = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not folder.is_dir():
-        raise StoreError(f"{path} cannot be a study's directory: {folder} is a file")
-    probe = folder / f".saddle-{secrets.token_hex(4)}.tmp"
+        raise WriteError(f"{path} cannot be a study's directory: {folder} is a file")
+    probe = beside(folder / ".saddle")
     try:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise store_error(path, error) from None
+        raise write_error(path, error) from None
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

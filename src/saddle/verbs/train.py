@@ -19,10 +19,10 @@ from saddle.study.local import Worker
 from saddle.study.plan import Plan
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
-from saddle.study.run import FINISHED, SOME_FAILED
 from saddle.study.status import duration
 from saddle.study.stop import Stopper, seconds
 from saddle.study.unit import EpochDone
+from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
 
 EVERY = 5.0  # seconds between two lines of progress
 

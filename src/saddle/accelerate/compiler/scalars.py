@@ -57,7 +57,8 @@ class Scope:
         self, primitive: Any, numbers: Sequence[Any], params: dict[str, Any] | None = None
     ) -> Any:
         """An elementwise primitive of numbers."""
-        name, params = primitive if isinstance(primitive, str) else primitive.name, params or {}
+        name = primitive if isinstance(primitive, str) else primitive.name
+        params = params or {}
         known = simplify(name, numbers, params)
         if known is not None:
             return known
@@ -184,11 +185,14 @@ def _set(scope: Scope, variables: list[Register], numbers: Sequence[Any]) -> Non
 
 
 def _while(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
-    a, b = params["cond_nconsts"], params["body_nconsts"]
-    carry, program = args[a + b :], scope.program
+    a = params["cond_nconsts"]
+    b = params["body_nconsts"]
+    carry = args[a + b :]
+    program = scope.program
     variables = [program.variable(scope.value(x)) for x in _numbers(carry)]
     now = _arrays(variables, carry)
-    again, end = program.label(), program.label()
+    again = program.label()
+    end = program.label()
     program.place(again)
     with program.block():
         inner = scope.inner()
@@ -203,8 +207,11 @@ def _while(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list
 def _scan(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
     """A loop over rows: inputs come from memory, outputs go there."""
     a, b = _scan_counts(params)
-    jaxpr, length, program = params["jaxpr"], params["length"], scope.program
-    carry, rows = args[a : a + b], [_Rows(scope, xs) for xs in args[a + b :]]
+    jaxpr = params["jaxpr"]
+    length = params["length"]
+    program = scope.program
+    carry = args[a : a + b]
+    rows = [_Rows(scope, xs) for xs in args[a + b :]]
     outs = [v.aval for v in getattr(jaxpr, "jaxpr", jaxpr).outvars[b:]]
     starts = [program.reserve(length * int(np.prod(v.shape))) for v in outs]
     variables = [program.variable(scope.value(x)) for x in _numbers(carry)]
@@ -316,7 +323,10 @@ def _known_row(inner: Scope, numbers: np.ndarray, i: Register) -> Any:
 
 def _cond(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
     """Each thread runs its own branch."""
-    index, args, branches, program = args[0].item(), args[1:], params["branches"], scope.program
+    index = args[0].item()
+    args = args[1:]
+    branches = params["branches"]
+    program = scope.program
     if is_known(index):
         return scope.run(branches[int(index)], args)
     avals = [v.aval for v in getattr(branches[0], "jaxpr", branches[0]).outvars]

@@ -1,4 +1,4 @@
-"""`saddle report`: the study's data, the page's files and a plain table for readers without
+"""The study's data, the page's files and a plain table for readers without
 JavaScript, in one file.
 """
 
@@ -9,12 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from saddle import files
 from saddle.analysis import Options
-from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.report.page.data import study_data
 from saddle.report.page.plain import plain_tables
-from saddle.study import atomic
 from saddle.study.store import open_study
 
 SCRIPTS = (
@@ -29,15 +28,15 @@ SCRIPTS = (
 )  # each needs those before it
 
 
-def write(study: Path, out: Path, options: Options) -> None:
-    """Analyse the study in this directory and write its report."""
+def write(study: Path, out: Path, options: Options) -> int:
+    """Analyse the study in this directory and write its report; returns the bytes written."""
     opened = open_study(study)
     _check_out(out)
     with opened.reading():
         data = study_data(opened, options)
     page = render(data).encode()
-    atomic.write(out, page, atomic.AGAIN)
-    console().print(f"{out} ({len(page) / 1e6:.1f} MB): open it in a browser", soft_wrap=True)
+    files.write(out, page, files.AGAIN)
+    return len(page)
 
 
 def render(data: dict[str, Any]) -> str:

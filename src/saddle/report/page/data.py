@@ -14,11 +14,12 @@ import polars as pl
 from saddle import multipliers
 from saddle.analysis import Findings, Options, TaskFindings, analyze, constraints
 from saddle.analysis.assemble import look_again
-from saddle.analysis.published import STEPS, comparison_limits, steps_beside_published
+from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import final_values
 from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
 from saddle.analysis.text import joint_sentences
+from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.report.page.curves import QUANTITIES, binned, pack
 from saddle.report.page.ladder import ladder
@@ -117,7 +118,7 @@ def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[s
 def _length(task: str, finals: pl.DataFrame) -> list[str]:
     """How long these runs trained beside the published ones, where those had more env steps."""
     steps = [int(count) for count in finals["env_steps"]]
-    if not comparison_limits(task) or min(steps) >= 0.99 * STEPS:
+    if not comparison_limits(task) or min(steps) >= 0.99 * PUBLISHED_STEPS:
         return []
     return [steps_beside_published(steps)]
 
@@ -206,7 +207,8 @@ def _members(
     found: TaskFindings, finals: pl.DataFrame
 ) -> Iterator[tuple[str, float | None, tuple[float, ...], float | None, pl.DataFrame]]:
     """Rule, lambda, lambdas of the other constraints, limit and runs of each group and cell."""
-    swept, compared = finals.filter(IS_SWEEP), finals.filter(IS_COMPARISON)
+    swept = finals.filter(IS_SWEEP)
+    compared = finals.filter(IS_COMPARISON)
     others = [one.limit for one in found.constraint.others] if found.constraint else []
     compared = compared.filter(constraints.at_others("limits", found.constraint, others))
     for group in found.groups:

@@ -8,9 +8,8 @@ their `window_` columns.
 
 import csv
 import json
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +20,6 @@ from saddle.study.columns import METRICS, runs_frame, typed_metrics
 from saddle.study.plan import short
 from saddle.study.unit import write_progress
 from saddle.study.writer import create, manifest, write_chunk, write_runs
-from saddle.words import counted
 
 COLUMNS = {
     "Train/Epoch": ("epoch",),
@@ -72,15 +70,15 @@ class Log(NamedTuple):
     metrics: pl.DataFrame  # without the column `run`
 
 
-def import_logs(logs: Path, out: Path) -> None:
-    """Make a study of all logs below a folder. Says what it imported and, by name, what it could
-    not.
+def import_logs(logs: Path, out: Path, on_message: Callable[[str], None]) -> tuple[int, int]:
+    """Make a study of all logs below a folder; returns how many it imported and how many it could
+    not. `on_message` is told which, and why.
     """
     if not logs.is_dir():
         raise SaddleError(f"{logs} is not a folder; name the one that holds OmniSafe's logs")
     found, skipped, notes = read_logs(logs)
     for text in (*notes, *(f"skipped {name}: {why}" for name, why in skipped.items())):
-        print(text, file=sys.stderr)
+        on_message(text)
     if not found:
         raise SaddleError(
             f"{logs} holds no OmniSafe log that can be read (config.json and progress.csv of a run)"
@@ -98,14 +96,14 @@ def import_logs(logs: Path, out: Path) -> None:
 
     plan = {"imported": "omnisafe", "folder": str(logs), "skipped": skipped, "notes": notes}
     create(out, manifest(logs.absolute().name, None, plan), fill)
-    print(
-        f"{counted(len(found), 'run')} imported, {counted(len(skipped), 'folder')} skipped: {out}"
-    )
+    return len(found), len(skipped)
 
 
 def read_logs(logs: Path) -> tuple[list[Log], dict[str, str], list[str]]:
     """Every run below the folder; what was skipped, and why; and what else is worth saying."""
-    found, skipped, notes = [], {}, []
+    found = []
+    skipped = {}
+    notes = []
     for folder in _folders(logs):
         name = str(folder.relative_to(logs))
         try:
@@ -229,7 +227,9 @@ def _metrics(header: list[str], rows: list[list[str]]) -> pl.DataFrame:
 
 
 def _row(config: dict[str, Any], name: str) -> dict[str, Any]:
-    algorithm, task, seed = str(config["algo"]), str(config["env_id"]), int(config["seed"])
+    algorithm = str(config["algo"])
+    task = str(config["env_id"])
+    seed = int(config["seed"])
     settings = {**config.get("algo_cfgs", {}), **config.get("lagrange_cfgs", {})}
     rule, at = _rule(algorithm, config.get("lagrange_cfgs", {}))
     limit = None if rule == "fixed" else settings.get("cost_limit")

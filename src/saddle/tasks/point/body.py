@@ -28,6 +28,7 @@ FORCE_LIMIT = 0.05  # both actuators saturate here, far inside the control range
 # 1/kg, the engine's translational weight of the body in contact regularisation
 INVERSE_WEIGHT = 128.4821009050821
 
+HEIGHT = 0.1  # m, of the robot's origin above the floor, always
 RADIUS = 0.1  # m, the sphere
 ARROW_OFFSET = 0.1  # m, centre of the arrow's box ahead of the origin
 ARROW_HALF = 0.05  # m, half-extent of that box
@@ -86,7 +87,8 @@ def solve(yaw: Array, f: Planar, h: float) -> Planar:
     """(M + h D)^-1 f. h = 0 gives the instantaneous acceleration, h = H the implicitly damped one
     of the step.
     """
-    c, s = jnp.cos(yaw), jnp.sin(yaw)
+    c = jnp.cos(yaw)
+    s = jnp.sin(yaw)
     mass = MASS + h * DAMPING
     inertia = INERTIA + h * YAW_DAMPING - MASS_OFFSET**2 / mass
     turn = (f.yaw + (MASS_OFFSET / mass) * (s * f.x - c * f.y)) / inertia
@@ -108,8 +110,10 @@ def sensors(agent: Agent, acceleration: Planar) -> Array:
     frame.
     """
     (_, _, yaw), v = agent
-    c, s = jnp.cos(yaw), jnp.sin(yaw)
-    zero, up = jnp.zeros_like(yaw), jnp.full_like(yaw, GRAVITY)
+    c = jnp.cos(yaw)
+    s = jnp.sin(yaw)
+    zero = jnp.zeros_like(yaw)
+    up = jnp.full_like(yaw, GRAVITY)
     forward = lambda p: c * p.x + s * p.y
     left = lambda p: c * p.y - s * p.x
     return jnp.stack(

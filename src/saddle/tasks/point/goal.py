@@ -26,7 +26,7 @@ from saddle.tasks.task import State, pytree
 
 GOAL_RADIUS = 0.3  # m
 HAZARD_RADIUS = 0.2  # m
-VASE_HEIGHT = 0.1 - 4e-5  # m, of its centre at reset
+VASE_AT_RESET = 0.1 - 4e-5  # m, height of its centre; at rest it is world.VASE_AT_REST
 GOAL_KEEPOUT = 0.305
 KEEPOUTS = (0.4, *[0.18] * 8, 0.15)  # agent, hazards, vase: what a re-sampled goal avoids
 LIDAR_REACH = 3.0
@@ -54,7 +54,9 @@ class Goal(PointTask):
 
     def reset(self, key: Array) -> GoalState:
         """A layout by rejection, everything at rest."""
-        key, agent, goal, hazards, vase = start_with_goal(key, GOAL_KEEPOUT, KEEPOUTS, VASE_HEIGHT)
+        key, agent, goal, hazards, vase = start_with_goal(
+            key, GOAL_KEEPOUT, KEEPOUTS, VASE_AT_RESET
+        )
         state = GoalState(
             **fresh(self.spec, key),
             agent=agent,

@@ -7,6 +7,7 @@ give. The layout's goal marker reserves a disc while others are placed and is ne
 not stored. Without FILE the command overwrites the file inside the package.
 """
 
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import jax
 import numpy as np
 from jax import Array
 
+from saddle import files
 from saddle.tasks.point import layout
 from saddle.tasks.point.button_layouts import FILE
 
@@ -55,7 +57,9 @@ def _successes(key: Array) -> Iterator[np.ndarray]:
 def main() -> None:
     """Write the file."""
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
-    np.savez_compressed(path, xy=generate(jax.random.key(SEED), COUNT))
+    with io.BytesIO() as buffer:
+        np.savez_compressed(buffer, xy=generate(jax.random.key(SEED), COUNT))
+        files.write(path, buffer.getvalue(), files.AGAIN)
     print(f"{COUNT} layouts written to {path}")
 
 

@@ -25,9 +25,8 @@ from saddle.tasks.task import State, pytree
 
 GOAL_RADIUS = 0.3  # m, in three dimensions
 HAZARD_RADIUS = 0.3  # m
-AGENT_HEIGHT = 0.1  # m, of the robot's origin, always
 GOAL_HEIGHT = 0.16  # m
-BOX_HEIGHT = 0.2  # m, of its centre at reset
+BOX_AT_RESET = 0.2  # m, height of its centre; at rest it is world.BOX_AT_REST
 GOAL_KEEPOUT = 0.4
 KEEPOUTS = (0.4, 0.4, 0.4, 0.3, 0.2)  # agent, hazards, pillar, box: what a re-sampled goal avoids
 LIDAR_REACH = 3.0
@@ -57,7 +56,7 @@ class Push(PointTask):
 
     def reset(self, key: Array) -> PushState:
         """A layout by rejection, everything at rest."""
-        key, agent, goal, fixed, box = start_with_goal(key, GOAL_KEEPOUT, KEEPOUTS, BOX_HEIGHT)
+        key, agent, goal, fixed, box = start_with_goal(key, GOAL_KEEPOUT, KEEPOUTS, BOX_AT_RESET)
         state = PushState(
             **fresh(self.spec, key),
             agent=agent,
@@ -66,7 +65,7 @@ class Push(PointTask):
             hazards=fixed[:2],
             pillar=fixed[2],
             box=box,
-            last_box=_above(box, agent, AGENT_HEIGHT),
+            last_box=_above(box, agent, body.HEIGHT),
             last_box_goal=_above(box, goal, GOAL_HEIGHT),
             goal_met=jnp.zeros((), bool),
         )
@@ -85,7 +84,8 @@ class Push(PointTask):
         plus 1 on success. agent, acceleration and box are those at the end of the step; everything
         else is taken from the state before.
         """
-        to_box, to_goal = _above(box, agent, AGENT_HEIGHT), _above(box, state.goal, GOAL_HEIGHT)
+        to_box = _above(box, agent, body.HEIGHT)
+        to_goal = _above(box, state.goal, GOAL_HEIGHT)
         met = to_goal <= GOAL_RADIUS
         others = jnp.concatenate(
             [agent[None, :2], state.hazards, state.pillar[None], box[None, :2]]
@@ -139,5 +139,7 @@ def _above(box: Array, xy: Array, z: float) -> Array:
     """Distance in space from the box's centre to the point (xy, z): the reference measures in three
     dimensions.
     """
-    dx, dy, dz = box[0] - xy[0], box[1] - xy[1], box[2] - z
+    dx = box[0] - xy[0]
+    dy = box[1] - xy[1]
+    dz = box[2] - z
     return jnp.sqrt(dx * dx + dy * dy + dz * dz)

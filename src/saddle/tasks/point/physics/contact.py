@@ -118,7 +118,9 @@ def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
         return map_slots(one, tuple(rows), lambda row: overlap(points(row)), own=True)
 
     of = lambda *numbers: [jnp.asarray(number, points.distance.dtype) for number in numbers]
-    up, tangent, bitangent = Vec(*of(0, 0, 1)), Vec(*of(0, 1, 0)), Vec(*of(-1, 0, 0))
+    up = Vec(*of(0, 0, 1))
+    tangent = Vec(*of(0, 1, 0))
+    bitangent = Vec(*of(-1, 0, 0))
     lever, weight, offset = per_body(
         of_body, (points.found, points.distance, points.point, reference)
     )
@@ -142,7 +144,8 @@ def strain(c: Contacts, z: Motion, offset: bool = True) -> Strain:
     """The six numbers per contact, [C, ...], under the relative motion z; without offset for a
     direction.
     """
-    u, w = z.linear + z.angular.cross(c.lever), z.angular
+    u = z.linear + z.angular.cross(c.lever)
+    w = z.angular
     return (
         c.normal.dot(u) + (c.offset if offset else 0),
         c.tangent.dot(u),
@@ -175,7 +178,10 @@ def stiffness(c: Contacts, s: Strain) -> list[Array]:
     nn = add_all(p + m for p, m in zip(plus, minus, strict=True))
     nk = [p - m for p, m in zip(plus, minus, strict=True)]
     kk = [p + m for p, m in zip(plus, minus, strict=True)]
-    n, t, b, lever = c.normal, c.tangent, c.bitangent, c.lever
+    n = c.normal
+    t = c.tangent
+    b = c.bitangent
+    lever = c.lever
     # cost = 1/2 u.K u + (n.u)(q.w) + 1/2 w.P w  with u, w the relative motion at the contact
     by_n = n * nn + t * nk[0] + b * nk[1]  # K n
     by_t, by_b = n * nk[0] + t * kk[0], n * nk[1] + b * kk[1]  # K t, K b
@@ -186,7 +192,9 @@ def stiffness(c: Contacts, s: Strain) -> list[Array]:
     # K applied to e_j x lever, for the three axes j
     k_arms = [kz * lever.y - ky * lever.z, kx * lever.z - kz * lever.x, ky * lever.x - kx * lever.y]
     q = n * (c.twist * nk[2]) + t * (c.roll * nk[3]) + b * (c.roll * nk[4])
-    turn, lean, tip = n * (c.twist**2 * kk[2]), t * (c.roll**2 * kk[3]), b * (c.roll**2 * kk[4])
+    turn = n * (c.twist**2 * kk[2])
+    lean = t * (c.roll**2 * kk[3])
+    tip = b * (c.roll**2 * kk[4])
     moment = lever.cross(n)
     out = [part for i, column in enumerate(k_columns) for part in [*column][: i + 1]]
     q_, n_, t_, b_, turn_, lean_, tip_, moment_ = (
@@ -213,7 +221,8 @@ def slope(weight: Array, s: Strain, ds: Strain, step: Array) -> tuple[Array, Arr
     first = second = turned = jnp.zeros((), s[0].dtype)
     for k in range(1, 6):
         for sign in (1, -1):
-            start, direction = s[0] + sign * s[k], ds[0] + sign * ds[k]
+            start = s[0] + sign * s[k]
+            direction = ds[0] + sign * ds[k]
             value = start + step * direction
             weighted = jnp.where(value < 0, weight * direction, 0)
             first = first + weighted * value

@@ -14,7 +14,6 @@ from saddle.tasks.point.physics.contact import RESISTANCE, add, times
 from saddle.tasks.point.physics.once import once, stored
 from saddle.tasks.point.physics.problem import Groups, Problem, Unknown, Weld, robot_force
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
-from saddle.tasks.point.physics.scenes import HEIGHT
 from saddle.tasks.point.physics.vec import Axes, Vec
 
 
@@ -53,7 +52,8 @@ def contact_step(
     agent: Agent, bodies: Bodies, scene: Scene, time: Array, throttle: Array, turn: Array
 ) -> World:
     """One env step; the accelerations and touches returned are those at the end of it."""
-    still, none = Planar(*[jnp.zeros_like(agent.q.x)] * 3), jnp.zeros_like(bodies.position.x)
+    still = Planar(*[jnp.zeros_like(agent.q.x)] * 3)
+    none = jnp.zeros_like(bodies.position.x)
     rest = Motion(Vec(none, none, none), Vec(none, none, none))
     drift = Unknown(Planar(*(RESISTANCE * v for v in agent.v)), _drift(bodies, bodies.axes))
     world = World(agent, bodies, still, rest, drift, jnp.zeros(none.shape, bool))
@@ -93,7 +93,7 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
         robot0=robot0,
         mass=mass,
         pull=pull,
-        arm=bodies.position - Vec(agent.q.x, agent.q.y, jnp.full_like(agent.q.x, HEIGHT)),
+        arm=bodies.position - Vec(agent.q.x, agent.q.y, jnp.full_like(agent.q.x, body.HEIGHT)),
         contacts=touching.contacts,
         paired=jnp.zeros((), bool) if touching.paired is None else touching.paired,
     )

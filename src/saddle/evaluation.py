@@ -1,38 +1,41 @@
-"""`saddle evaluate` and `saddle export`: what trained policies do, and how to take them
-elsewhere.
-"""
+"""What trained policies do: whole episodes of every policy that a study or a folder holds."""
 
-import json
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from saddle import open_study, policies, rollouts, tasks
-from saddle.console import console
 from saddle.errors import SaddleError
-from saddle.policies import Gaussian
-from saddle.progress import counting
+from saddle.policies import NetworkPolicy
 from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST, Study
-from saddle.tables import Column, print_table
-from saddle.words import counted
 
 Mode = Literal["deterministic", "stochastic"]
 MODES: tuple[Mode, Mode] = ("deterministic", "stochastic")  # in the order of `rollouts.play`
 
 Limits = Sequence[float | None]
 
+OnMessage = Callable[[str], None]
+Counting = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+"""Title, how many policies -> a context whose function is told how many are through."""
+
 
 class Trained(NamedTuple):
     """A policy, and what it was trained under."""
 
     run: str
-    policy: Gaussian
+    policy: NetworkPolicy
     limits: Limits  # of each constraint; empty where nobody knows
+
+    def moved_to(self, task: str) -> "Trained":
+        """The same policy, to be played in another task."""
+        return self._replace(policy=dataclasses.replace(self.policy, task=task))
 
 
 @dataclass(frozen=True)
@@ -58,43 +61,42 @@ class Score:
     violating_any: float | None
 
 
-def evaluate(
-    path: Path, episodes: int, limits: tuple[float, ...], seed: int, as_json: bool
-) -> None:
-    """Play the policies of a study or of a folder, by their mean and as trained; print how they
-    fare.
+@contextlib.contextmanager
+def _uncounted(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Tells nobody how far things are."""
+    yield lambda count: None
 
-    limits: one per constraint, in place of the runs' own; none keeps those.
+
+def evaluate(
+    path: Path | str,
+    *,
+    episodes: int = 100,
+    limits: Sequence[float] = (),
+    seed: int = 0,
+    task: str | None = None,
+    on_message: OnMessage | None = None,
+    counting: Counting = _uncounted,
+) -> list[Score]:
+    """Play the policies of a study, or of the folder of one policy, by their mean and as trained:
+    a score for each of them, mode by mode and constraint by constraint.
+
+    `limits` has one for each constraint, in place of the runs' own; none keeps those. `seed` is
+    that of the worlds, which are the same for every policy. `task` plays them in another one than
+    they were trained on, of the same sizes. `on_message` is told what was left
+    out; `counting` shows how far it is.
     """
     if episodes < 1:
         raise SaddleError(f"--episodes is {episodes}; it must be at least 1")
     check_seeds([seed])
-    found = _policies(path)
+    found = _policies(Path(path), on_message)
+    if task is not None:
+        found = [one.moved_to(task) for one in found]
     if limits:
         found = [one._replace(limits=_fitting(one.policy.task, limits)) for one in found]
-    scores = list(_scores(found, episodes, seed))
-    if as_json:
-        print(json.dumps([asdict(one) for one in scores], indent=2))
-    else:
-        _print(scores)
+    return list(_scores(found, episodes, seed, counting))
 
 
-def export(path: Path, out: Path, run: str | None) -> None:
-    """Write one policy of a study to the folder `out` as policy.npz and policy.json."""
-    study = open_study(path)
-    known = study.runs["run"].to_list()
-    if run is None and len(known) > 1:
-        raise SaddleError(
-            f"{path} holds {len(known)} runs; choose one with --run, for example --run {known[0]}"
-        )
-    chosen = run or known[0]
-    study.policy(chosen)  # says what is wrong where there is none
-    arrays, facts = policies.read(study.policy_folder(chosen))
-    policies.save(out, arrays, facts)
-    print(f"wrote {out / 'policy.npz'} and {out / 'policy.json'}: {chosen}")
-
-
-def _scores(found: list[Trained], episodes: int, seed: int) -> Iterator[Score]:
+def _scores(found: list[Trained], episodes: int, seed: int, counting: Counting) -> Iterator[Score]:
     """Policy by policy, mode by mode, constraint by constraint."""
     totals: dict[int, np.ndarray] = {}
     names: dict[str, tuple[str, ...]] = {}
@@ -113,7 +115,8 @@ def _judged(
     one: Trained, mode: Mode, constraints: tuple[str, ...], total: np.ndarray
 ) -> Iterator[Score]:
     """A score for each constraint. total [episodes, 2 + m]: return, length, costs."""
-    ret, length = total[:, 0], total[:, 1]
+    ret = total[:, 0]
+    length = total[:, 1]
     violating_any = _violating_any(total[:, 2:], one.limits)
     for i, constraint in enumerate(constraints):
         cost = total[:, 2 + i]
@@ -153,7 +156,7 @@ def _many(count: int) -> str:
     return "1 policy" if count == 1 else f"{count} policies"
 
 
-def _fitting(task: str, limits: tuple[float, ...]) -> Limits:
+def _fitting(task: str, limits: Sequence[float]) -> Limits:
     """The limits, if there is one for each of the task's constraints."""
     names = tasks.spec_of(task).constraints
     if len(limits) != len(names):
@@ -167,10 +170,10 @@ def _fitting(task: str, limits: tuple[float, ...]) -> Limits:
     return limits
 
 
-def _policies(path: Path) -> list[Trained]:
+def _policies(path: Path, on_message: OnMessage | None) -> list[Trained]:
     """Everything trained that `path` holds."""
     if not (path / MANIFEST).exists():
-        return [Trained(path.name, policies.gaussian(path), ())]
+        return [Trained(path.name, policies.network(path), ())]
     study: Study = open_study(path)
     runs = study.runs
     columns = [name for name in runs.columns if name == "limit" or name.startswith("limit_")]
@@ -179,12 +182,12 @@ def _policies(path: Path) -> list[Trained]:
     finished = int((runs["status"] == "done").sum())
     if not kept:
         raise SaddleError(_no_policies(study, finished))
-    if len(kept) < finished:
+    if len(kept) < finished and on_message is not None:
         count = f"{finished - len(kept)} of {finished} finished runs"
-        print(f"note: {count} have no policy here; they are left out", file=sys.stderr)
+        on_message(f"{count} have no policy here; they are left out")
     found = []
     for run, limits in kept:
-        found.append(Trained(run, policies.gaussian(study.policy_folder(run)), limits))
+        found.append(Trained(run, policies.network(study.policy_folder(run)), limits))
     return found
 
 
@@ -202,33 +205,3 @@ def _no_policies(study: Study, finished: int) -> str:
         "evaluate a directory that 'saddle train' or 'saddle study run' wrote, or the folder of "
         "one policy"
     )
-
-
-def _print(scores: list[Score]) -> None:
-    constraints = {(one.task, one.constraint) for one in scores}
-    several = len(constraints) > len({task for task, _ in constraints})
-    columns = [Column("run", identifies=True), Column("policy", identifies=True)]
-    if several:
-        columns.append(Column("constraint", identifies=True))
-    columns += [
-        Column(name, right=True) for name in ("return", "cost", "length", "limit", "violating")
-    ]
-    if several:
-        columns.append(Column("any of them", right=True))
-    rows = []
-    for one in scores:
-        which = [one.constraint] if several else []
-        row = (
-            one.run,
-            one.mode,
-            *which,
-            f"{one.return_mean:.2f} ± {one.return_sd:.2f}",
-            f"{one.cost_mean:.2f} ± {one.cost_sd:.2f}",
-            f"{one.length_mean:.0f}",
-            "-" if one.limit is None else f"{one.limit:g}",
-            "-" if one.violating is None else f"{one.violating:.0%}",
-        )
-        if several:
-            row += ("-" if one.violating_any is None else f"{one.violating_any:.0%}",)
-        rows.append(row)
-    print_table(console(), columns, rows, title=f"{counted(scores[0].episodes, 'episode')} each")

@@ -19,10 +19,9 @@ from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
-from saddle.study.view import view
+from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
+from saddle.verbs.study.view import view
 from saddle.words import counted
-
-FINISHED, SOME_FAILED = 0, 1  # exit codes; of a study that stopped, Stopper has them
 
 
 def run(

@@ -1,24 +1,19 @@
-"""Play one episode and draw it."""
+"""`saddle play`: play one episode and draw it."""
 
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 
-from saddle import policies
-from saddle.draw import Episode, course, film, still
+from saddle import files, policies
+from saddle.draw import Episode, course, film, record, still
 from saddle.errors import SaddleError
-from saddle.gym import checks, programs
+from saddle.gym import checks
 from saddle.gym.choose import choose
 from saddle.policies import Policy
 from saddle.tasks import HostTask, Task
 from saddle.tasks.velocity.engines import NativeTask
-
-if TYPE_CHECKING:
-    from saddle.draw.running import Run
 
 WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
 
@@ -53,7 +48,7 @@ def play(
         return
     write = _writer(out)
     with _replacing(out) as unfinished:
-        episode = Episode(made, name, seed, roll(made, actor, key, count))
+        episode = Episode(made, name, seed, record.states(made, actor, key, count))
         write(episode, unfinished, lidar)
     _say(out, episode.rewards, episode.costs)
 
@@ -69,11 +64,11 @@ def _play_unseen(
         )
     with _replacing(out) as unfinished:
         if isinstance(task, HostTask):
-            rewards, costs = run_on_host(task, policy, seed, steps)
+            rewards, costs = record.totals(task, policy, seed, steps)
         else:
-            states = roll(task, policy, checks.world_keys([seed])[0], steps)
-            rewards = np.array([float(state.reward) for state in states])
-            costs = np.array([state.cost for state in states])
+            played = record.states(task, policy, checks.world_keys([seed])[0], steps)
+            rewards = np.array([float(state.reward) for state in played])
+            costs = np.array([state.cost for state in played])
         course.write(task.spec, name, seed, rewards, costs, unfinished)
     _say(out, rewards, costs.sum(axis=1))
 
@@ -95,7 +90,7 @@ def _play_body(
     Camera(task.body, (64, 48)).close()  # where nothing can be drawn, say so before the work
     writers = {".png": running.write_still, ".gif": running.write_gif, ".mp4": running.write_mp4}
     with _replacing(out) as unfinished:
-        run = run_body(task, policy, name, seed, steps)
+        run = record.body(task, policy, name, seed, steps)
         writers[out.suffix.lower()](run, unfinished, lidar)
     _say(out, run.reward, run.cost)
 
@@ -106,64 +101,6 @@ def _say(out: Path, rewards: np.ndarray, costs: np.ndarray) -> None:
         f"wrote {out}: return {rewards.sum():.2f}, cost {costs.sum():.0f}, {len(rewards) - 1} env "
         f"steps"
     )
-
-
-def run_body(task: NativeTask, policy: Policy, name: str, seed: int, steps: int) -> "Run":
-    """One episode of a velocity task, at most `steps` of it."""
-    from saddle.draw.running import Run
-
-    worlds, act = task.worlds(1, 1), jax.jit(policy)
-    obs, body = worlds.begin(np.array([seed])), worlds.body
-    rows = [(worlds.qpos[0].copy(), 0.0, 0.0, 0.0)]
-    for draw in jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), steps):
-        made = worlds.advance(np.asarray(act(obs[0].astype(np.float32), draw), np.float32)[None])
-        obs, speed = (
-            made.obs,
-            np.linalg.norm(made.velocity[0]) if body.free else made.velocity[0, 0],
-        )
-        rows.append(
-            (worlds.qpos[0].copy(), float(speed), float(made.reward[0]), float(made.cost[0, 0]))
-        )
-        if made.terminated[0] or made.truncated[0]:
-            break
-    return Run(body, name, seed, *(np.array(column) for column in zip(*rows, strict=True)))
-
-
-def run_on_host(
-    task: HostTask, policy: Policy, seed: int, steps: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rewards [T + 1] and costs [T + 1, m] of one episode, at most `steps` of it; 0 at the
-    reset.
-    """
-    worlds = task.worlds(1, 1)
-    act = jax.jit(policy)
-    obs = worlds.reset(np.array([seed], np.uint64))
-    rewards = [0.0]
-    costs = [np.zeros(len(task.spec.constraints))]
-    for draw in jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), steps):
-        now = worlds.step(np.asarray(act(np.asarray(obs[0], np.float32), draw), np.float32)[None])
-        obs = now.obs
-        rewards.append(float(now.reward[0]))
-        costs.append(np.asarray(now.cost[0]))
-        if now.terminated[0] or now.truncated[0]:
-            break
-    return np.array(rewards), np.array(costs)
-
-
-def roll(task: Task, policy: Policy, key: jax.Array, steps: int) -> list:
-    """The states of one episode, at most `steps` of it, the reset first; leaves are NumPy
-    arrays.
-    """
-    run, act = programs.single(task), jax.jit(policy)
-    state = run.reset(key)
-    states = [state]
-    draws = jax.random.split(jax.random.fold_in(key, 1), steps)
-    for draw in draws:
-        state, out = run.step(state, act(state.obs, draw))
-        states.append(state)
-        if out.terminated or out.truncated:
-            break
-    return jax.device_get(states)
 
 
 def _writer(out: Path) -> Callable[[Episode, Path, bool], None]:
@@ -180,17 +117,14 @@ def _replacing(out: Path) -> Iterator[Path]:
     """A file beside `out` that takes its place once it is whole. It is made at once, to fail before
     the work.
     """
-    unfinished = out.with_stem(f".{out.stem}.unfinished")
     try:
-        if out.is_dir():
-            raise SaddleError(f"cannot write {out}: it is a folder")
-        if not out.parent.is_dir():
-            raise SaddleError(f"cannot write {out}: there is no folder {out.parent}")
-        unfinished.touch()
-        yield unfinished
-        unfinished.replace(out)
+        is_folder = out.is_dir()
+        has_folder = out.parent.is_dir()
     except OSError as error:
-        raise SaddleError(f"cannot write {out}: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
+        raise files.write_error(out, error) from None
+    if is_folder:
+        raise SaddleError(f"cannot write {out}: it is a folder")
+    if not has_folder:
+        raise SaddleError(f"cannot write {out}: there is no folder {out.parent}")
+    with files.replacing(out, files.AGAIN, durable=False) as unfinished:
+        yield unfinished

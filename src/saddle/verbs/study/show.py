@@ -1,36 +1,19 @@
 """`saddle study show`: what a study would run, and how long that takes here."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from rich.text import Text
 
 from saddle.console import console
 from saddle.learners import Layout, Precision
-from saddle.study import estimate, presets
-from saddle.study.plan import Plan, Run, units
-from saddle.study.prepare import capacity_here, check_tasks
+from saddle.study import presets
+from saddle.study.parts import TaskPart, parts
+from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
 from saddle.study.status import duration
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
-
-
-@dataclass(frozen=True)
-class TaskPart:
-    """A plan's runs on one task."""
-
-    task: str
-    stages: dict[str, int]
-    """Runs by stage."""
-    runs: int
-    units: int
-    epochs: int
-    """Of each run of the study's own learner."""
-    env_steps: int
-    """Of all runs."""
-    seconds: float | None
-    """Estimated on this machine, compilation included; None without calibration."""
 
 
 def show(
@@ -57,38 +40,6 @@ def show(
         _print(plan, found, calibrate)
 
 
-def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPart]:
-    """The plan task by task. Calibration times the parts of each task's epoch, after compiling
-    them.
-    """
-    check_tasks(plan)
-    found = []
-    packed = units(plan, lambda task, learner: capacity_here(plan, task, learner))
-    for task in plan.tasks:
-        own = [some for some in packed.values() if some[0].task == task]
-        runs = [run for some in own for run in some]
-        stages = {stage.name: sum(run.stage == stage.name for run in runs) for stage in plan.stages}
-        seconds = _seconds(plan, own, program) if calibrate else None
-        steps = sum(plan.epochs_of(run.learner) * run.learner.steps_per_epoch for run in runs)
-        found.append(
-            TaskPart(
-                task, stages, len(runs), len(own), plan.epochs_of(plan.learner), steps, seconds
-            )
-        )
-    return found
-
-
-def _seconds(plan: Plan, units: list[list[Run]], program: str) -> float:
-    """How long these units of one task take here: each learner is timed with its largest one."""
-    seconds = 0.0
-    for learner in plan.learners:
-        own = [len(unit) for unit in units if unit[0].learner == learner]
-        if own:
-            pace = estimate.of_task(units[0][0].task, learner, max(own), program)
-            seconds += sum(pace.seconds(members, plan.epochs_of(learner)) for members in own)
-    return seconds
-
-
 def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
     numbers = (*(stage.name for stage in plan.stages), "runs", "units", "env steps", "time here")
     columns = [Column("task", identifies=True), *(Column(name, right=True) for name in numbers)]
@@ -103,7 +54,8 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
             ]
         )
     stages = [sum(part.stages[stage.name] for part in found) for stage in plan.stages]
-    runs, count = sum(part.runs for part in found), sum(part.units for part in found)
+    runs = sum(part.runs for part in found)
+    count = sum(part.units for part in found)
     steps = sum(part.env_steps for part in found)
     seconds = sum(part.seconds or 0.0 for part in found) if calibrate else None
     rows.append(

@@ -33,7 +33,7 @@ def listed() -> list[Listed]:
     return found
 
 
-def show(as_json: bool) -> None:
+def tasks(as_json: bool) -> None:
     """Print the tasks as a table or as JSON."""
     found = listed()
     if as_json:

@@ -1,0 +1,16 @@
+"""What the study in a directory shows."""
+
+from pathlib import Path
+
+from saddle.analysis.assemble import analyze
+from saddle.analysis.findings import Findings
+from saddle.analysis.options import Options
+
+
+def analyze_store(path: Path, options: Options) -> Findings:
+    """Analyse the study in this directory."""
+    from saddle import open_study
+
+    study = open_study(path)
+    with study.reading():
+        return analyze(study.runs, study.scan_metrics(), options)

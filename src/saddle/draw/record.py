@@ -1,0 +1,84 @@
+"""One episode of one policy, kept step by step, so that it can be drawn."""
+
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+from jax import Array
+
+from saddle.gym import programs
+from saddle.policies import Policy
+from saddle.tasks import HostTask, Task
+from saddle.tasks.velocity.engines import NativeTask
+
+if TYPE_CHECKING:
+    from saddle.draw.running import Run
+
+
+def states(task: Task, policy: Policy, key: Array, steps: int) -> list:
+    """The states of one episode, at most `steps` of it, the reset first; leaves are NumPy
+    arrays.
+    """
+    run = programs.single(task)
+    act = jax.jit(policy)
+    state = run.reset(key)
+    found = [state]
+    for draw in _draws(key, steps):
+        state, out = run.step(state, act(state.obs, draw))
+        found.append(state)
+        if out.terminated or out.truncated:
+            break
+    return jax.device_get(found)
+
+
+def totals(task: HostTask, policy: Policy, seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rewards [T + 1] and costs [T + 1, m] of one episode, at most `steps` of it; 0 at the
+    reset.
+    """
+    worlds = task.worlds(1, 1)
+    act = jax.jit(policy)
+    obs = worlds.reset(np.array([seed], np.uint64))
+    rewards = [0.0]
+    costs = [np.zeros(len(task.spec.constraints))]
+    for draw in _draws(jax.random.key(seed), steps):
+        action = np.asarray(act(np.asarray(obs[0], np.float32), draw), np.float32)
+        now = worlds.step(action[None])
+        obs = now.obs
+        rewards.append(float(now.reward[0]))
+        costs.append(np.asarray(now.cost[0]))
+        if now.terminated[0] or now.truncated[0]:
+            break
+    return np.array(rewards), np.array(costs)
+
+
+def body(task: NativeTask, policy: Policy, name: str, seed: int, steps: int) -> "Run":
+    """One episode of a velocity task, at most `steps` of it, with the body's positions. name: of
+    the policy.
+    """
+    from saddle.draw.running import Run
+
+    worlds = task.worlds(1, 1)
+    act = jax.jit(policy)
+    obs = worlds.begin(np.array([seed]))
+    positions = [worlds.qpos[0].copy()]
+    speeds = [0.0]
+    rewards = [0.0]
+    costs = [0.0]
+    for draw in _draws(jax.random.key(seed), steps):
+        action = np.asarray(act(obs[0].astype(np.float32), draw), np.float32)
+        made = worlds.advance(action[None])
+        obs = made.obs
+        velocity = made.velocity[0]
+        positions.append(worlds.qpos[0].copy())
+        speeds.append(float(np.linalg.norm(velocity) if worlds.body.free else velocity[0]))
+        rewards.append(float(made.reward[0]))
+        costs.append(float(made.cost[0, 0]))
+        if made.terminated[0] or made.truncated[0]:
+            break
+    columns = (np.array(column) for column in (positions, speeds, rewards, costs))
+    return Run(worlds.body, name, seed, *columns)
+
+
+def _draws(key: Array, steps: int) -> Array:
+    """A key for each step's action. They do not come from the key that the world begins with."""
+    return jax.random.split(jax.random.fold_in(key, 1), steps)

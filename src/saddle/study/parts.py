@@ -1,0 +1,57 @@
+"""What a plan would run, task by task, and how long that takes on this machine."""
+
+from dataclasses import dataclass
+
+from saddle.study import estimate
+from saddle.study.plan import Plan, Run, units
+from saddle.study.prepare import capacity_here, check_tasks
+from saddle.study.program import POPULATION
+
+
+@dataclass(frozen=True)
+class TaskPart:
+    """A plan's runs on one task."""
+
+    task: str
+    stages: dict[str, int]
+    """Runs by stage."""
+    runs: int
+    units: int
+    epochs: int
+    """Of each run of the study's own learner."""
+    env_steps: int
+    """Of all runs."""
+    seconds: float | None
+    """Estimated on this machine, compilation included; None without calibration."""
+
+
+def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPart]:
+    """The plan task by task. Calibration times the parts of each task's epoch, after compiling
+    them.
+    """
+    check_tasks(plan)
+    found = []
+    packed = units(plan, lambda task, learner: capacity_here(plan, task, learner))
+    for task in plan.tasks:
+        own = [some for some in packed.values() if some[0].task == task]
+        runs = [run for some in own for run in some]
+        stages = {stage.name: sum(run.stage == stage.name for run in runs) for stage in plan.stages}
+        seconds = _seconds(plan, own, program) if calibrate else None
+        steps = sum(plan.epochs_of(run.learner) * run.learner.steps_per_epoch for run in runs)
+        found.append(
+            TaskPart(
+                task, stages, len(runs), len(own), plan.epochs_of(plan.learner), steps, seconds
+            )
+        )
+    return found
+
+
+def _seconds(plan: Plan, units: list[list[Run]], program: str) -> float:
+    """How long these units of one task take here: each learner is timed with its largest one."""
+    seconds = 0.0
+    for learner in plan.learners:
+        own = [len(unit) for unit in units if unit[0].learner == learner]
+        if own:
+            pace = estimate.of_task(units[0][0].task, learner, max(own), program)
+            seconds += sum(pace.seconds(members, plan.epochs_of(learner)) for members in own)
+    return seconds

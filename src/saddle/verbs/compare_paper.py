@@ -1,0 +1,17 @@
+"""`saddle compare-paper`: a study's comparison of rules beside the published one."""
+
+from pathlib import Path
+
+from saddle.analysis import Options
+from saddle.analysis.agreement import compare_with_published
+from saddle.analysis.from_store import analyze_store
+from saddle.analysis.show import show_agreement
+
+
+def compare_paper(study: Path, as_json: bool) -> None:
+    """Print the comparison of the study in this directory beside the published one."""
+    comparison = compare_with_published(analyze_store(study, Options()))
+    if as_json:
+        print(comparison.to_json(indent=2))
+    else:
+        show_agreement(comparison)

@@ -1,0 +1,21 @@
+"""`saddle export`: a trained policy as plain arrays, to take elsewhere."""
+
+from pathlib import Path
+
+from saddle import open_study, policies
+from saddle.errors import SaddleError
+
+
+def export(path: Path, out: Path, run: str | None) -> None:
+    """Write one policy of a study to the folder `out` as policy.npz and policy.json."""
+    study = open_study(path)
+    known = study.runs["run"].to_list()
+    if run is None and len(known) > 1:
+        raise SaddleError(
+            f"{path} holds {len(known)} runs; choose one with --run, for example --run {known[0]}"
+        )
+    chosen = run or known[0]
+    study.policy(chosen)  # says what is wrong where there is none
+    arrays, facts = policies.read(study.policy_folder(chosen))
+    policies.save(out, arrays, facts)
+    print(f"wrote {out / 'policy.npz'} and {out / 'policy.json'}: {chosen}")
