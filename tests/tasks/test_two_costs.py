@@ -1,5 +1,6 @@
 """Goal1 with two constraints is Goal1, and counts the steps in which the vase moves."""
 
+import json
 from dataclasses import replace
 
 import jax
@@ -90,6 +91,31 @@ def test_many_worlds_name_each_cost():
     safe.reset(seed=0)
     _, _, cost, _, _, infos = safe.step(np.zeros((3, 2)))
     np.testing.assert_array_equal(cost, infos["cost_hazards"] + infos["cost_vases_velocity"])
+
+
+def test_it_trains_and_is_judged_by_both_limits(tmp_path, capsys):
+    out = str(tmp_path / "s")
+    learner = "--learner.steps-per-epoch 1000 --learner.hidden 8 8 --learner.passes 1"
+    rule = "--multiplier:fixed --multiplier.init 0.5 2"
+    words = f"train {NAME} {rule} --steps 2000 {learner} --learner.batch 500 --out {out}"
+    assert main(words.split()) == 0
+    study = saddle.open_study(out)
+    assert study.runs.select("lambda", "lambda_1").rows() == [(0.5, 2.0)]
+    assert study.metrics.select("lambda", "lambda_1").unique().rows() == [(0.5, 2.0)]
+    assert study.metrics["cost"].is_finite().all() and study.metrics["cost_1"].is_finite().all()
+    capsys.readouterr()
+    assert main(["evaluate", out, "--episodes", "2", "--limit", "25", "10", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert [one["constraint"] for one in scores[:2]] == ["hazards", "vases_velocity"]
+    for one, other in (scores[:2], scores[2:]):
+        assert (
+            one["violating_any"]
+            == other["violating_any"]
+            >= max(one["violating"], other["violating"])
+        )
+    assert main(["analyze", out, "--constraint", "vases_velocity", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert found["groups"][0]["lambda"] == 2 and found["groups"][0]["others"] == [0.5]
 
 
 def test_it_is_no_part_of_the_published_study(capsys):
