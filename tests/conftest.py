@@ -11,7 +11,10 @@ os.environ["XLA_FLAGS"] = (
 
 import jax
 import pytest
+import shapes
 from hypothesis import settings
+
+shapes.install()
 
 # A first example compiles, which takes longer than any deadline worth having. The same examples
 # each time, so that what fails is what was changed.

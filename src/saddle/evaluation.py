@@ -115,7 +115,8 @@ def _judged(
     one: Trained, mode: Mode, constraints: tuple[str, ...], total: np.ndarray
 ) -> Iterator[Score]:
     """A score for each constraint. total [episodes, 2 + m]: return, length, costs."""
-    ret, length = total[:, 0], total[:, 1]
+    ret = total[:, 0]
+    length = total[:, 1]
     violating_any = _violating_any(total[:, 2:], one.limits)
     for i, constraint in enumerate(constraints):
         cost = total[:, 2 + i]

@@ -86,7 +86,7 @@ def _of_costs(spec: TaskSpec, trial: Trial) -> Iterator[Problem]:
                 f"episode can change its cost",
                 wrong=False,
             )
-        elif not costs[~trial.ended].any():
+        elif not trial.ended.all() and not costs[~trial.ended].any():
             yield Problem(
                 f"{name}: only the last step of an episode costs, which is hard to learn from; "
                 f"spread it over the steps if you can, or train with --learner.cost-gamma 1",

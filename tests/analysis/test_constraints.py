@@ -2,6 +2,7 @@
 all together beside a known truth.
 """
 
+import itertools
 import json
 import math
 
@@ -10,10 +11,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import root
 
 from saddle.analysis import Options, analyze
 from saddle.analysis.constraints import choose, limit_sets, note, views
 from saddle.analysis.findings import Constraint, OtherConstraint
+from saddle.analysis.joint import joint_lambda
+from saddle.analysis.several import Several
 from saddle.analysis.show import show
 from saddle.analysis.simulate import BEND, LINE, simulate
 from saddle.analysis.simulate_several import TwoCosts, simulate_two
@@ -56,6 +60,7 @@ def test_joint_lambda_star_is_the_truths(findings, limits):
     for share, star in zip(found.multipliers, TRUTH.lambda_star(limits), strict=True):
         if star == 0:
             assert share.status == "always below" and share.lambda_.value is None
+            assert share.binds is False
             assert share.train_at == pytest.approx(LAMBDAS[0]) and share.binds_share == 0
             assert share.cost.value < share.limit
         else:
@@ -208,6 +213,7 @@ def test_one_lambda_for_all_constraints_gives_one_multiplier():
         assert share.lambda_ == alone.limits[0].lambda_
         assert share.train_at == pytest.approx(share.lambda_.value)
         assert (share.cost.value or 0.0) <= share.limit * 1.0001
+    assert [share.binds for share in joint.multipliers] == [False, True]
     assert "takes a grid of lambdas" in joint.reason
 
 
@@ -247,7 +253,7 @@ def test_one_lambda_of_a_constraint_tells_nothing_of_its_multiplier(study):
 def test_limits_that_cannot_be_kept_are_said(study):
     found = analysed(study, limits=((60.0, 0.5),))
     (joint,) = found.joint
-    assert joint.multipliers[1].status == "always above"
+    assert joint.multipliers[1].status == "always above" and joint.multipliers[1].binds is None
     assert joint.multipliers[1].train_at == pytest.approx(LAMBDAS[-1])
     assert found.tasks[0].frontier is None
     assert any("fewer than two lambdas of both" in text for text in found.tasks[0].notes)
@@ -258,6 +264,38 @@ def test_two_lambdas_of_each_are_told_to_be_few(study):
     found = analysed(without(study, few), limits=(BOTH,))
     assert any("only 2 lambdas" in text for part in found.tasks for text in part.notes)
     assert found.joint[0].multipliers[0].lambda_.value is not None
+
+
+def three_costs(lambdas):
+    """Each falls most with its own multiplier and some with the others'."""
+    return 100 / (1 + lambdas + 0.3 * (lambdas.sum(-1, keepdims=True) - lambdas)) ** 2
+
+
+def test_three_multipliers_are_found_together():
+    """Against scipy's root of the three limits; the last limit does not bind in the second set."""
+    axis = np.geomspace(0.1, 4, 9)
+    rows = []
+    for lambdas in itertools.product(axis, repeat=3):
+        costs = three_costs(np.array(lambdas))
+        row = {"rule": "fixed", "stage": "sweep", "limit": None, "return": costs.sum()}
+        own = {"lambdas": lambdas, "costs": costs.tolist(), "lambda": lambdas[0], "cost": costs[0]}
+        rows += [row | own | {"seed": seed} for seed in (0, 1)]
+    schema = {"limit": pl.Float64, "lambdas": pl.List(pl.Float64)}
+    finals = pl.DataFrame(rows, schema_overrides=schema)
+    several = Several(finals, Options(replicates=100))
+    called = ("a", "b", "c")
+    binding = [20.0, 30.0, 15.0]
+    stars = root(lambda lam: three_costs(lam) - binding, np.ones(3)).x
+    found = joint_lambda(several, "t", "ppo", called, binding)
+    for share, star in zip(found.multipliers, stars, strict=True):
+        assert share.lambda_.value == pytest.approx(star, rel=0.06, abs=0.03)
+        assert share.cost.value == pytest.approx(share.limit, rel=0.03)
+    loose = [20.0, 30.0, 90.0]
+    stars = root(lambda lam: three_costs(np.append(lam, axis[0]))[:2] - loose[:2], np.ones(2)).x
+    found = joint_lambda(several, "t", "ppo", called, loose)
+    assert [share.status for share in found.multipliers] == ["reached", "reached", "always below"]
+    for share, star in zip(found.multipliers, stars, strict=False):
+        assert share.lambda_.value == pytest.approx(star, rel=0.06, abs=0.03)
 
 
 def test_views_and_words():

@@ -68,7 +68,9 @@ def program_text(branch: Branch) -> tuple[str, str]:
     """
     jaxpr, avals, types = branch.traced()
     program = Program(avals[0].dtype)
-    i, again, end = program.variable(np.int32(0)), program.label(), program.label()
+    i = program.variable(np.int32(0))
+    again = program.label()
+    end = program.label()
     program.place(again)
     program.branch(
         end, program.emit("ge", [i, program.set(np.int32, "load i32, ptr %in0")], bool, {})
@@ -76,9 +78,11 @@ def program_text(branch: Branch) -> tuple[str, str]:
     world = program.row(i, 1)
     inputs = [(1, np.dtype(bool)), *((v.size, np.dtype(v.dtype)) for v in avals), *types]
     chosen, *rows = (_Row(program, f"%in{k}", world, *facts) for k, facts in enumerate(inputs, 1))
-    sources, defaults = rows[: len(avals)], rows[len(avals) :]
+    sources = rows[: len(avals)]
+    defaults = rows[len(avals) :]
     targets = [_Row(program, f"%out{k}", world, *facts) for k, facts in enumerate(types)]
-    compute, following = program.label(), program.label()
+    compute = program.label()
+    following = program.label()
     program.branch(compute, chosen.read(0))
     for source, target in zip(defaults, targets, strict=True):
         for k in range(source.size):
@@ -86,10 +90,10 @@ def program_text(branch: Branch) -> tuple[str, str]:
     program.branch(following)
     program.place(compute)
     scope = Scope(program)
-    args = [
-        objects([s.read(k) for k in range(v.size)], v.shape)
-        for s, v in zip(sources, avals, strict=True)
-    ]
+    args = []
+    for source, aval in zip(sources, avals, strict=True):
+        numbers = [source.read(k) for k in range(aval.size)]
+        args.append(objects(numbers, aval.shape))
     for target, values in zip(targets, scope.run(jaxpr, args), strict=True):
         for k, number in enumerate(values.flat):
             target.write(k, scope.value(number))
@@ -108,7 +112,10 @@ class _Row:
     def __init__(
         self, program: Program, pointer: str, world: Register, size: int, dtype: np.dtype
     ) -> None:
-        self.program, self.pointer, self.size, self.dtype = program, pointer, size, dtype
+        self.program = program
+        self.pointer = pointer
+        self.size = size
+        self.dtype = dtype
         self.kind = "i8" if dtype.kind == "b" else TYPES[dtype.name]
         self.start = program.set(np.int64, f"mul i64 {world.name}, {size}").name
 
@@ -142,7 +149,8 @@ def compiled(branch: Branch) -> str:
     name, text = program_text(branch)
     if name in _engines:
         return name
-    module, machine = llvm.parse_assembly(text), _machine()
+    module = llvm.parse_assembly(text)
+    machine = _machine()
     passes = llvm.create_new_function_pass_manager()
     # The rest of LLVM's optimisations takes ten times as long and gains nothing here
     passes.add_sroa_pass()
@@ -172,8 +180,6 @@ def _machine() -> Any:
 
 def _capsule(address: int) -> Any:
     new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = (
-        ctypes.py_object,
-        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
-    )
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return new(address, b"xla._CUSTOM_CALL_TARGET", None)

@@ -64,8 +64,10 @@ def _contact_like(backend: ModuleType) -> tuple[np.ndarray, np.ndarray]:
     """[WORLDS] what a kernel made from `sample` gives, and what is right; a third of the worlds
     keep their default.
     """
-    a, b = np.linspace(-2, 2, WORLDS), np.linspace(0, 9, WORLDS)
-    chosen, default = np.arange(WORLDS) % 3 > 0, np.full(WORLDS, -1.0)
+    a = np.linspace(-2, 2, WORLDS)
+    b = np.linspace(0, 9, WORLDS)
+    chosen = np.arange(WORLDS) % 3 > 0
+    default = np.full(WORLDS, -1.0)
     x = jnp.asarray(a, jnp.float32), jnp.asarray(b, jnp.float32)
     kernel = jax.jit(lambda *args: backend.patch(sample, *args))
     ours = kernel(jnp.asarray(chosen), x, jnp.asarray(default, jnp.float32))

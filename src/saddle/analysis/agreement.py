@@ -41,6 +41,11 @@ class Agreement:
     """That each of our runs had, the fewest of them."""
     published_env_steps: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, by the names that readers know: `return`, not `return_`."""
+        facts = dataclasses.asdict(self)
+        return {name.rstrip("_"): value for name, value in facts.items()}
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -51,13 +56,7 @@ class Comparison:
 
     def to_json(self, indent: int | None = None) -> str:
         """As JSON."""
-        plain: dict[str, Any] = {
-            "cells": [
-                {key.rstrip("_"): value for key, value in dataclasses.asdict(c).items()}
-                for c in self.cells
-            ],
-            "notes": self.notes,
-        }
+        plain = {"cells": [cell.to_dict() for cell in self.cells], "notes": self.notes}
         return json.dumps(plain, indent=indent, allow_nan=False)
 
 
@@ -75,10 +74,11 @@ def z_score(
 
 def compare_with_published(findings: Findings) -> Comparison:
     """Put the findings' cells beside the published cells of the same task, limit and rule."""
-    known = {
-        (row["task"], row["limit"], row["rule"]): row for row in mark(table()).iter_rows(named=True)
-    }
-    cells, seen = [], set()
+    known = {}
+    for row in mark(table()).iter_rows(named=True):
+        known[row["task"], row["limit"], row["rule"]] = row
+    cells = []
+    seen = set()
     for part in findings.tasks:
         for cell in part.comparison:
             key = (part.task, cell.limit, cell.rule)
@@ -94,30 +94,33 @@ def _cell(task: str, algorithm: str, ours: Cell, theirs: dict[str, Any]) -> Agre
     return_z = z_score(mean, ours.return_sd, ours.seeds, theirs["return_mean"], theirs["return_sd"])
     cost_z = z_score(cost, ours.cost_sd, ours.seeds, theirs["cost_mean"], theirs["cost_sd"])
     return Agreement(
-        task,
-        algorithm,
-        ours.limit,
-        ours.rule,
-        ours.seeds,
-        mean,
-        ours.return_sd,
-        theirs["return_mean"],
-        theirs["return_sd"],
-        return_z,
-        cost,
-        ours.cost_sd,
-        theirs["cost_mean"],
-        theirs["cost_sd"],
-        cost_z,
-        _word(ours.best, ours.violated),
-        _word(theirs["best"], theirs["violated"]),
-        ours.env_steps,
-        PUBLISHED_STEPS,
+        task=task,
+        algorithm=algorithm,
+        limit=ours.limit,
+        rule=ours.rule,
+        seeds=ours.seeds,
+        return_=mean,
+        return_sd=ours.return_sd,
+        published_return=theirs["return_mean"],
+        published_return_sd=theirs["return_sd"],
+        return_z=return_z,
+        cost=cost,
+        cost_sd=ours.cost_sd,
+        published_cost=theirs["cost_mean"],
+        published_cost_sd=theirs["cost_sd"],
+        cost_z=cost_z,
+        mark=mark_of(ours.best, ours.violated),
+        published_mark=mark_of(theirs["best"], theirs["violated"]),
+        env_steps=ours.env_steps,
+        published_env_steps=PUBLISHED_STEPS,
     )
 
 
-def _word(best: bool, violated: bool) -> str:
-    return "best" if best else "violated" if violated else ""
+def mark_of(best: bool, violated: bool) -> str:
+    """The mark of a cell."""
+    if best:
+        return "best"
+    return "violated" if violated else ""
 
 
 def _notes(published: int, shared: int, cells: list[Agreement]) -> list[str]:

@@ -19,6 +19,7 @@ from saddle.analysis.margin import rule_margin, spread
 from saddle.analysis.options import Options
 from saddle.analysis.published import comparison_limits
 from saddle.analysis.resolution import unit_of
+from saddle.analysis.settled import still_moving
 from saddle.analysis.several import Look, Several, look_at_one
 from saddle.analysis.summary import cost_estimate, final_values, statistics, violation
 from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
@@ -163,6 +164,7 @@ def _view(
     )
     sweep, shape = look.sweep, look.geometry
     notes = constraints.note(constraint) + look.notes + _mixed(finals)
+    notes += still_moving(finals.filter(IS_SWEEP))
     slope, regimes = geo.slope(shape) if shape else (None, ())
     if shape and slope is None:
         notes.append(

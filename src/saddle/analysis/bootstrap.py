@@ -7,6 +7,7 @@ t-interval that few seeds call for.
 """
 
 import numpy as np
+from jaxtyping import Float, Num
 from scipy.special import ndtri, stdtrit
 
 
@@ -23,14 +24,19 @@ def expansion(seeds: np.ndarray | int, level: float) -> np.ndarray:
     return np.where(np.asarray(seeds) > 1, factor, 0.0)
 
 
-def draw_counts(rng: np.random.Generator, replicates: int, seeds: int) -> np.ndarray:
-    """How often each seed was drawn, [replicates, seeds]; rows sum to the number of seeds."""
+def draw_counts(
+    rng: np.random.Generator, replicates: int, seeds: int
+) -> Float[np.ndarray, "{replicates} {seeds}"]:
+    """How often each seed was drawn; rows sum to the number of seeds."""
     return rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=replicates).astype(float)
 
 
-def replicate_means(values: np.ndarray, counts: np.ndarray, level: float) -> np.ndarray:
-    """Expanded means [replicates, groups] of values [groups, seeds] (NaN: no run) under counts
-    [replicates, seeds].
+def replicate_means(
+    values: Num[np.ndarray, "groups seeds"],
+    counts: Float[np.ndarray, "replicates seeds"],
+    level: float,
+) -> Float[np.ndarray, "replicates groups"]:
+    """Expanded means of values (NaN: no run) under counts.
 
     A group none of whose seeds were drawn keeps its mean.
     """
@@ -42,7 +48,9 @@ def replicate_means(values: np.ndarray, counts: np.ndarray, level: float) -> np.
     return mean + expansion(present.sum(1), level) * (replicated - mean)
 
 
-def interval(replicates: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+def interval(
+    replicates: Num[np.ndarray, " replicates *rest"], level: float
+) -> tuple[Float[np.ndarray, "*rest"], Float[np.ndarray, "*rest"]]:
     """Lower and upper percentiles over the first axis. Infinities count as ends; NaN are left out.
 
     NaN where fewer than half of the replicates have a value.

@@ -35,12 +35,14 @@ def joint_lambda(
     finder = _Finder(several, called, tuple(limits))
     if several.surface is not None:
         multipliers, expected, reason = finder.on_grid(several.surface)
-    else:
+    elif all(finder.crossings):
         multipliers, expected, reason = finder.in_common()
+    else:
+        multipliers, expected, reason = finder.nowhere()
     return f.JointLambda(task, algorithm, multipliers, expected, reason)
 
 
-Found = tuple[tuple[f.Multiplier, ...], f.Estimate, str]
+Found = tuple[tuple[f.JointMultiplier, ...], f.Estimate, str]
 
 
 class _Finder:
@@ -73,30 +75,38 @@ class _Finder:
         return tuple(found), expected, f"{GRID}{self._apart(found)}"
 
     def in_common(self) -> Found:
-        """One multiplier for all constraints: the largest that one of them needs."""
+        """One multiplier for all constraints: the largest that one of them needs. That one
+        binds.
+        """
         crossings = [found for found in self.crossings if found is not None]
-        if len(crossings) < len(self.limits):
-            alone = tuple(self._multiplier(i) for i in range(len(self.limits)))
-            return alone, NO_ESTIMATE, self.why[0]
-        places = np.max([found.places for found in crossings], axis=0)
+        each = np.stack([found.places for found in crossings])  # [m, rows]
+        places = each.max(0)
+        binds = (each == places) & np.isfinite(places)
         found = []
         returns = NO_ESTIMATE
         for i, geometry in enumerate(self.geometries):
             assert geometry is not None
-            shape = geometry.shape
+            shape, alone = geometry.shape, self._multiplier(i)
             inside = np.clip(places, shape.axis[0], shape.axis[-1])
             costs = np.vstack([shape.costs.value, shape.costs.replicates])
             many_returns = np.vstack([shape.returns.value, shape.returns.replicates])
             returns = self._estimate(prof.value_at(shape.axis, many_returns, inside))
             found.append(
                 replace(
-                    self._multiplier(i),
+                    alone,
+                    binds=None if alone.binds is None else bool(binds[i, 0]),
+                    binds_share=float(binds[i, 1:].mean()) if geometry.banded else None,
                     lambda_=lambda_between(geometry, places),
                     train_at=float(prof.from_axis(inside[:1], geometry.options)[0]),
                     cost=self._estimate(prof.value_at(shape.axis, costs, inside)),
                 )
             )
         return tuple(found), returns, COMMON
+
+    def nowhere(self) -> Found:
+        """Nothing can be told."""
+        multipliers = tuple(self._multiplier(i) for i in range(len(self.limits)))
+        return multipliers, NO_ESTIMATE, next(filter(None, self.why), "there is no sweep")
 
     def _places(self, surface: Surface, i: int, rows: int) -> np.ndarray:
         """Of a constraint's multiplier on its axis [rows]: where it crosses, or the end of its way
@@ -107,17 +117,19 @@ class _Finder:
             return np.full(rows, surface.places[i][-1])
         return np.clip(found.places, geometry.shape.axis[0], geometry.shape.axis[-1])
 
-    def _multiplier(self, i: int) -> f.Multiplier:
+    def _multiplier(self, i: int) -> f.JointMultiplier:
         found = self.crossings[i]
         name, limit = self.called[i], self.limits[i]
         if found is None:
-            return f.Multiplier(
-                name, limit, None, NO_ESTIMATE, None, None, NO_ESTIMATE, self.why[i]
+            return f.JointMultiplier(
+                name, limit, None, None, NO_ESTIMATE, None, None, NO_ESTIMATE, self.why[i]
             )
-        return f.Multiplier(
+        kept = found.status != "always above"
+        return f.JointMultiplier(
             constraint=name,
             limit=limit,
             status=found.status,
+            binds=found.status == "reached" if kept else None,
             lambda_=found.lambda_,
             train_at=None,
             binds_share=found.reached_share,
@@ -132,14 +144,14 @@ class _Finder:
             return f.Estimate(float(rows[0]))
         return geometry.estimate(rows[0], rows[1:])
 
-    def _apart(self, found: Sequence[f.Multiplier]) -> str:
+    def _apart(self, found: Sequence[f.JointMultiplier]) -> str:
         """What to say where costs that bind are not at their limits together: the grid is too
         coarse there.
         """
         off = []
         for one in found:
             cost = one.cost.value
-            if one.status != "reached" or cost is None:
+            if not one.binds or cost is None:
                 continue
             if abs(cost - one.limit) > OFF * one.limit:
                 off.append(f"{one.constraint} costs {cost:.3g} instead of {one.limit:g}")

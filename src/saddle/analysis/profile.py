@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Num
 from scipy.optimize import isotonic_regression
 
 from saddle.analysis.bootstrap import draw_counts, interval, replicate_means
@@ -16,18 +17,18 @@ from saddle.analysis.smooth import lines_between, smooth
 class Sweep(NamedTuple):
     """Final values of every seed at every fixed lambda; NaN where there is no such run."""
 
-    lambdas: np.ndarray  # [lambdas], rising
-    seeds: np.ndarray  # [seeds]
-    returns: np.ndarray  # [lambdas, seeds]
-    costs: np.ndarray  # [lambdas, seeds]
+    lambdas: Num[np.ndarray, " lambdas"]  # rising
+    seeds: Num[np.ndarray, " seeds"]
+    returns: Num[np.ndarray, "lambdas seeds"]
+    costs: Num[np.ndarray, "lambdas seeds"]
 
 
 @dataclass(frozen=True)
 class Fit:
     """One quantity along lambda."""
 
-    value: np.ndarray  # [grid]
-    replicates: np.ndarray  # [replicates, grid]
+    value: Float[np.ndarray, " grid"]
+    replicates: Float[np.ndarray, "replicates grid"]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ def comparison_limits(task: str) -> tuple[float, ...]:
 
 def steps_beside_published(steps: Sequence[int]) -> str:
     """How many of the published env steps runs of these lengths had, as a sentence."""
-    fewest, most = min(steps), max(steps)
+    fewest = min(steps)
+    most = max(steps)
     published = f"the published {scientific(PUBLISHED_STEPS)} env steps"
     if all(abs(count - PUBLISHED_STEPS) < 0.01 * PUBLISHED_STEPS for count in (fewest, most)):
         return f"The runs had all of {published}."

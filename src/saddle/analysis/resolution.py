@@ -24,20 +24,14 @@ def whole_costs(metrics: pl.LazyFrame, cost: str) -> pl.DataFrame:
         metrics = metrics.with_columns(pl.lit(None, pl.Int32).alias("episodes"))
     mean = pl.col(cost).cast(pl.Float64)
     rows = metrics.filter(mean.is_finite(), mean != 0).select("run", mean.alias("mean"), "episodes")
-    known = rows.filter(pl.col("episodes") > 0).select(
-        "run", _is_whole(pl.col("mean") * pl.col("episodes"))
-    )
-    unknown = rows.filter(
-        pl.col("episodes").is_null(), pl.col("mean").abs() < MOST_GUESSED
-    ).collect()
+    total = pl.col("mean") * pl.col("episodes")
+    known = rows.filter(pl.col("episodes") > 0).select("run", _is_whole(total)).collect()
+    small = pl.col("mean").abs() < MOST_GUESSED
+    unknown = rows.filter(pl.col("episodes").is_null(), small).collect()
     whole = pl.Series("whole", _whole_for_some_number(unknown["mean"].to_numpy()), pl.Boolean)
     guessed = unknown.select("run", whole)
-    return (
-        pl.concat([known.collect(), guessed])
-        .drop_nulls()
-        .group_by("run")
-        .agg(pl.col("whole").all())
-    )
+    every = pl.concat([known, guessed]).drop_nulls()
+    return every.group_by("run").agg(pl.col("whole").all())
 
 
 def _is_whole(total: pl.Expr) -> pl.Expr:

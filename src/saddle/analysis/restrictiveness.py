@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from saddle.analysis.bootstrap import interval
 from saddle.analysis.findings import Kind
@@ -27,21 +28,19 @@ UPRIGHT = np.arctan(100.0)  # steeper than 100 times the average: no finite slop
 class Arc:
     """A frontier by arc length, with bootstrap replicates at the same lambdas."""
 
-    place: np.ndarray  # [points] in [0, 1], rising with cost
-    axis: np.ndarray  # [points]: log lambda, or lambda
-    cost: np.ndarray  # [points]
-    returns: np.ndarray  # [points]
-    costs: np.ndarray  # [replicates, points]
-    many_returns: np.ndarray  # [replicates, points]
+    place: Float[np.ndarray, " points"]  # in [0, 1], rising with cost
+    axis: Float[np.ndarray, " points"]  # log lambda, or lambda
+    cost: Float[np.ndarray, " points"]
+    returns: Float[np.ndarray, " points"]
+    costs: Float[np.ndarray, "replicates points"]
+    many_returns: Float[np.ndarray, "replicates points"]
     cost_span: float
     return_span: float
 
     def chord(self, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Angles of the chords between places: [chords], and [replicates, chords]."""
-        rise, run = (
-            _between(self.place, self.returns, start, end),
-            _between(self.place, self.cost, start, end),
-        )
+        rise = _between(self.place, self.returns, start, end)
+        run = _between(self.place, self.cost, start, end)
         rises = _between(self.place, self.many_returns, start, end)
         runs = _between(self.place, self.costs, start, end)
         return self._angle(rise, run), self._angle(rises, runs)
@@ -51,7 +50,8 @@ class Arc:
         return np.interp(places, self.place, values)
 
     def _angle(self, rise: np.ndarray, run: np.ndarray) -> np.ndarray:
-        return np.clip(np.arctan2(rise / self.return_span, run / self.cost_span), 0, np.pi / 2)
+        angle = np.arctan2(rise / self.return_span, run / self.cost_span)
+        return np.clip(angle, 0, np.pi / 2)
 
 
 def arc(
@@ -64,10 +64,13 @@ def arc(
     """Frontier points in order of rising cost, by arc length. None where they span no cost or no
     return.
     """
-    cost_span, return_span = float(np.ptp(cost)), float(np.ptp(returns))
+    cost_span = float(np.ptp(cost))
+    return_span = float(np.ptp(returns))
     if len(cost) < 3 or cost_span <= 0 or return_span <= 0:
         return None
-    steps = np.hypot(np.diff(cost) / cost_span, np.diff(returns) / return_span)
+    runs = np.diff(cost) / cost_span
+    rises = np.diff(returns) / return_span
+    steps = np.hypot(runs, rises)
     place = np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
     return Arc(place, axis, cost, returns, costs, many_returns, cost_span, return_span)
 
@@ -75,17 +78,19 @@ def arc(
 class Slopes(NamedTuple):
     """Angles along the arc with their band."""
 
-    place: np.ndarray  # [places]
-    angle: np.ndarray
-    lo: np.ndarray
-    hi: np.ndarray
+    place: Float[np.ndarray, " places"]
+    angle: Float[np.ndarray, " places"]
+    lo: Float[np.ndarray, " places"]
+    hi: Float[np.ndarray, " places"]
     spread: float  # mean bootstrap variance of the angles
 
 
 def slopes(frontier: Arc, level: float) -> Slopes:
     """The slope at evenly spaced places of the arc."""
     place = np.linspace(0, 1, PLACES)
-    angle, angles = frontier.chord(np.maximum(place - REACH, 0), np.minimum(place + REACH, 1))
+    start = np.maximum(place - REACH, 0)
+    end = np.minimum(place + REACH, 1)
+    angle, angles = frontier.chord(start, end)
     lo, hi = interval(angles, level)
     return Slopes(place, angle, lo, hi, float(angles.var(0).mean()))
 
@@ -112,7 +117,8 @@ def segments(frontier: Arc, along: Slopes, level: float) -> list[Segment]:
     """
     edges = _partition(along.angle, max(along.spread, RESOLUTION**2))
     inner = np.array(edges[1:-1], int)
-    places = [0.0, *((along.place[inner - 1] + along.place[inner]) / 2).tolist(), 1.0]
+    between = (along.place[inner - 1] + along.place[inner]) / 2
+    places = [0.0, *between.tolist(), 1.0]
     found: list[Segment] = []
     for start, end in itertools.pairwise(places):
         segment = _segment(frontier, start, end, level)
@@ -131,8 +137,17 @@ def _segment(
     if start == 0 and end == 1:  # the whole frontier has its own average slope
         kind = "even"
     elif kind is None:
-        kind = "restrictive" if low > 1 else "unrestrictive" if high < 1 else "even"
+        kind = _kind_of(low, high)
     return Segment(start, end, kind, slope, low, high)
+
+
+def _kind_of(low: float, high: float) -> Kind:
+    """What the interval of a normalised slope says."""
+    if low > 1:
+        return "restrictive"
+    if high < 1:
+        return "unrestrictive"
+    return "even"
 
 
 def _partition(angle: np.ndarray, variance: float) -> list[int]:
@@ -141,27 +156,32 @@ def _partition(angle: np.ndarray, variance: float) -> list[int]:
     """
     n = len(angle)
     least = max(int(np.ceil(LEAST_ARC * n)), 2)
-    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (angle, angle**2))
+    total = np.concatenate([[0.0], np.cumsum(angle)])
+    square = np.concatenate([[0.0], np.cumsum(angle**2)])
 
     def error(a: int, b: int) -> float:
+        """The squared error of one constant over places a to b - 1."""
         return square[b] - square[a] - (total[b] - total[a]) ** 2 / (b - a)
 
-    best: dict[int, tuple[float, list[int]]] = {
-        b: (error(0, b), [0, b]) for b in range(least, n + 1)
-    }
+    # Of the first b places in so many pieces: the least error, and its edges.
+    best: dict[int, tuple[float, list[int]]] = {}
+    for b in range(least, n + 1):
+        best[b] = (error(0, b), [0, b])
     choice = best[n]
     penalty = 3 * np.log(n) * variance
     lowest = choice[0] + penalty
     for pieces in range(2, MOST_REGIMES + 1):
-        best = {
-            b: min(
-                (best[a][0] + error(a, b), [*best[a][1], b])
-                for a in range((pieces - 1) * least, b - least + 1)
-            )
-            for b in range(pieces * least, n + 1)
-        }
+        longer: dict[int, tuple[float, list[int]]] = {}
+        for b in range(pieces * least, n + 1):
+            candidates = []
+            for a in range((pieces - 1) * least, b - least + 1):
+                before, edges = best[a]
+                candidates.append((before + error(a, b), [*edges, b]))
+            longer[b] = min(candidates)
+        best = longer
         if best and best[n][0] + pieces * penalty < lowest:
-            choice, lowest = best[n], best[n][0] + pieces * penalty
+            choice = best[n]
+            lowest = best[n][0] + pieces * penalty
     return choice[1]
 
 
@@ -180,15 +200,19 @@ def round_limit(target: float, low: float, high: float, unit: float = 0.0) -> fl
         plain = plain[(nearest > 0) & np.isclose(nearest * unit, plain)]
     plain = plain[(plain >= low) & (plain <= high)]
     if len(plain):
-        return float(f"{plain[np.abs(np.log(plain / target)).argmin()]:.3g}")
-    return float(f"{target:.3g}") if unit == 0 else _nearest_multiple(target, low, high, unit)
+        nearest = np.abs(np.log(plain / target)).argmin()
+        return float(f"{plain[nearest]:.3g}")
+    if unit == 0:
+        return float(f"{target:.3g}")
+    return _nearest_multiple(target, low, high, unit)
 
 
 def _nearest_multiple(target: float, low: float, high: float, unit: float) -> float | None:
     """The positive multiple of a unit that is nearest to the target and between the ends, if there
     is one.
     """
-    first, last = max(np.ceil(low / unit), 1.0), np.floor(high / unit)
+    first = max(np.ceil(low / unit), 1.0)
+    last = np.floor(high / unit)
     if first > last:
         return None
     return float(np.clip(np.rint(target / unit), first, last) * unit)
@@ -202,6 +226,7 @@ def _between(
 
 
 def _at(place: np.ndarray, values: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """values [..., points] given at rising places [points], at other places: linear between."""
     index = np.clip(np.searchsorted(place, where, side="right") - 1, 0, len(place) - 2)
     weight = (where - place[index]) / (place[index + 1] - place[index])
     return values[..., index] * (1 - weight) + values[..., index + 1] * weight

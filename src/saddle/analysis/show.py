@@ -11,11 +11,11 @@ from saddle.analysis.findings import (
     Cell,
     Estimate,
     Findings,
+    JointMultiplier,
     LimitFinding,
-    Multiplier,
     TaskFindings,
 )
-from saddle.analysis.text import BINDS, plain, text
+from saddle.analysis.text import binds, joint_star, text
 from saddle.console import console
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
@@ -73,14 +73,10 @@ JOINT_COLUMNS = (
 )
 
 
-def _joint_row(share: Multiplier) -> list[Content]:
-    star = text(share.lambda_)
-    if share.lambda_.value is None and share.train_at is not None:
-        side = "at most" if share.status == "always below" else "beyond"
-        star = f"{side} {plain(share.train_at)}"
+def _joint_row(share: JointMultiplier) -> list[Content]:
     sure = "-" if share.binds_share is None else f"{share.binds_share:.0%} of replicates"
     limit = f"{share.limit:g}"
-    return [share.constraint, limit, star, text(share.cost), BINDS[share.status], sure]
+    return [share.constraint, limit, joint_star(share), text(share.cost), binds(share), sure]
 
 
 def _sweep_lines(part: TaskFindings) -> list[str]:

@@ -6,37 +6,43 @@ within 1e-10.
 """
 
 import numpy as np
+from jaxtyping import Float, Num
 
 LEAST_NEIGHBOURS = 5  # below that a local line has too few weights that are not zero
 
 
 def lowess(
-    x: np.ndarray, y: np.ndarray, frac: float, iterations: int = 0, at: np.ndarray | None = None
-) -> np.ndarray:
-    """Smooth y [..., points] over rising x [points], at the points themselves or at rising places
-    `at` [places].
+    x: Num[np.ndarray, " points"],
+    y: Num[np.ndarray, "*rows points"],
+    frac: float,
+    iterations: int = 0,
+    at: Num[np.ndarray, " places"] | None = None,
+) -> Float[np.ndarray, "*rows places_or_points"]:
+    """Smooth y over rising x, at the points themselves or at rising places `at`.
 
     Where fewer than two points have weight the fit is the point itself, or NaN at other places.
     """
-    robust = np.ones_like(y)
     near = tricube_weights(x, x, frac)
+    robust = np.ones_like(y)
     for _ in range(iterations):
-        robust = _bisquare(np.abs(y - _lines(near * robust[..., None, :], x, x, y)))
-    places = x if at is None else at
-    near = near if at is None else tricube_weights(x, at, frac)
-    return _lines(
-        near if iterations == 0 else near * robust[..., None, :], x, places, y, own=at is None
-    )
+        fit = _lines(near * robust[..., None, :], x, x, y)
+        robust = _bisquare(np.abs(y - fit))
+    places = x
+    if at is not None:
+        places = at
+        near = tricube_weights(x, at, frac)
+    weights = near if iterations == 0 else near * robust[..., None, :]
+    return _lines(weights, x, places, y, own=at is None)
 
 
 def smooth(
-    x: np.ndarray,
-    y: np.ndarray,
-    at: np.ndarray,
+    x: Num[np.ndarray, " points"],
+    y: Num[np.ndarray, "*rows points"],
+    at: Num[np.ndarray, " places"],
     frac: float,
     iterations: int = 0,
     correct: bool = False,
-) -> np.ndarray:
+) -> Float[np.ndarray, "*rows places"]:
     """LOWESS with at least five neighbours; with fewer points than that, straight lines between
     them.
 
@@ -48,17 +54,18 @@ def smooth(
         return lines_between(x, y, at)
     frac = neighbour_share(frac, points)
     fit = lowess(x, y, frac, iterations, at)
-    return (
-        fit + lowess(x, y - lowess(x, y, frac, iterations), frac, iterations, at)
-        if correct
-        else fit
-    )
+    if not correct:
+        return fit
+    residuals = y - lowess(x, y, frac, iterations)
+    return fit + lowess(x, residuals, frac, iterations, at)
 
 
-def lines_between(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Straight lines between neighbours of y [..., points] over rising x [points], at places `at`
-    [places].
-    """
+def lines_between(
+    x: Num[np.ndarray, " points"],
+    y: Num[np.ndarray, "*rows points"],
+    at: Num[np.ndarray, " places"],
+) -> Float[np.ndarray, "*rows places"]:
+    """Straight lines between neighbours of y over rising x, at places `at`."""
     segment = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
     weight = (at - x[segment]) / (x[segment + 1] - x[segment])
     return y[..., segment] + weight * (y[..., segment + 1] - y[..., segment])
@@ -69,19 +76,23 @@ def neighbour_share(frac: float, points: int) -> float:
     return min(max(frac, LEAST_NEIGHBOURS / points), 1.0)
 
 
-def tricube_weights(x: np.ndarray, at: np.ndarray, frac: float) -> np.ndarray:
-    """Weight [places, points] of each point for each place: tricube over the nearest int(frac *
-    points) of them.
-    """
+def tricube_weights(
+    x: Num[np.ndarray, " points"], at: Num[np.ndarray, " places"], frac: float
+) -> Float[np.ndarray, "places points"]:
+    """Weight of each point for each place: tricube over the nearest int(frac * points) of them."""
     points = len(x)
-    k = min(max(int(frac * points + 1e-10), 2), points)
+    wanted = int(frac * points + 1e-10)
+    k = min(max(wanted, 2), points)
     # The window of k neighbours moves right while the place lies past the middle of it and the next
     # point.
-    left = np.searchsorted((x[:-k] + x[k:]) / 2, at, side="left")
+    middles = (x[:-k] + x[k:]) / 2
+    left = np.searchsorted(middles, at, side="left")
     radius = np.maximum(at - x[left], x[left + k - 1] - at)
-    inside = (np.arange(points) >= left[:, None]) & (np.arange(points) < left[:, None] + k)
+    place_in_window = np.arange(points) - left[:, None]
+    inside = (place_in_window >= 0) & (place_in_window < k)
     distance = np.abs(x - at[:, None]) / radius[:, None]
-    return np.where(inside, (1 - np.minimum(distance, 1) ** 3) ** 3, 0.0)
+    tricube = (1 - np.minimum(distance, 1) ** 3) ** 3
+    return np.where(inside, tricube, 0.0)
 
 
 def _lines(
@@ -93,14 +104,15 @@ def _lines(
     machine.
     """
     enough = (weights > 1e-12).sum(-1) >= 2
-    w = weights / np.where(enough, weights.sum(-1), 1.0)[..., None]
+    total = np.where(enough, weights.sum(-1), 1.0)
+    w = weights / total[..., None]
     centre = (w * x).sum(-1, keepdims=True)
-    spread = np.maximum((w * (x - centre) ** 2).sum(-1, keepdims=True), 1e-12)
+    variance = (w * (x - centre) ** 2).sum(-1, keepdims=True)
+    spread = np.maximum(variance, 1e-12)
     projection = w * (1 + (at[:, None] - centre) * (x - centre) / spread)
     base = y[..., :1]
-    return np.where(
-        enough, base + (projection @ (y - base)[..., None])[..., 0], y if own else np.nan
-    )
+    fit = base + (projection @ (y - base)[..., None])[..., 0]
+    return np.where(enough, fit, y if own else np.nan)
 
 
 def _bisquare(residual: np.ndarray) -> np.ndarray:
@@ -108,5 +120,6 @@ def _bisquare(residual: np.ndarray) -> np.ndarray:
     median.
     """
     median = np.median(residual, axis=-1, keepdims=True)
-    scaled = np.where(median > 0, residual / np.where(median > 0, 6 * median, 1.0), residual > 0)
+    unit = np.where(median > 0, 6 * median, 1.0)
+    scaled = np.where(median > 0, residual / unit, residual > 0)
     return (1 - np.minimum(scaled, 1) ** 2) ** 2

@@ -14,6 +14,7 @@ from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
 from saddle.analysis.resolution import whole_costs
 from saddle.analysis.settings import name_settings
+from saddle.analysis.settled import gain
 from saddle.errors import SaddleError
 from saddle.words import counted
 
@@ -34,10 +35,11 @@ RUN_COLUMNS = (
 class Finals(NamedTuple):
     """One row per run that counts: the columns of runs, and what is found of its last epochs.
 
-    That is return, cost, window, found, env_steps, whole and constraints. `constraints` is how many
-    the run has, and `called` what they are called, empty where that is not known. Of further
-    constraints there are cost_1, lambda_1, limit_1, whole_1 and so on; the lists `costs`, `lambdas`
-    and `limits` hold those of all, null where the first is.
+    That is return, cost, what each gained over the last tenth of training (return_gain, cost_gain),
+    window, found, env_steps, whole and constraints. `constraints` is how many the run has, and
+    `called` what they are called, empty where that is not known. Of further constraints there are
+    cost_1, cost_gain_1, lambda_1, limit_1, whole_1 and so on; the lists `costs`, `lambdas` and
+    `limits` hold those of all, null where the first is.
     """
 
     frame: pl.DataFrame
@@ -132,7 +134,9 @@ def _tails(metrics: pl.LazyFrame, costs: list[str], share: float) -> pl.DataFram
         metrics.group_by("run")
         .agg(
             mean("return").alias("return"),
+            gain("return").alias("return_gain"),
             *(mean(cost).alias(cost) for cost in costs),
+            *(gain(cost).alias(column("cost_gain", i)) for i, cost in enumerate(costs)),
             window.cast(pl.Int64).alias("window"),
             last.sum().cast(pl.Int64).alias("found"),
             pl.col("env_steps").max(),

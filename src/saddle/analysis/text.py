@@ -2,15 +2,7 @@
 
 from collections.abc import Sequence
 
-from saddle.analysis.findings import Estimate, JointLambda, Multiplier, Status
-
-BINDS: dict[Status | None, str] = {
-    "reached": "yes",
-    "always below": "no",
-    "always above": "cannot be kept",
-    None: "cannot be told",
-}
-"""Whether a constraint binds at the joint lambda*."""
+from saddle.analysis.findings import Estimate, JointLambda, JointMultiplier
 
 
 def text(found: Estimate) -> str:
@@ -44,10 +36,23 @@ def joint_sentences(joint: Sequence[JointLambda]) -> list[str]:
     ]
 
 
-def _share(share: Multiplier) -> str:
+def _share(share: JointMultiplier) -> str:
     at = f"{share.constraint} at {share.limit:g}"
-    if share.status == "reached":
-        return f"{at} binds, lambda* {text(share.lambda_)}"
-    if share.status == "always below":
-        return f"{at} does not bind, lambda* at most {plain(share.train_at or 0.0)}"
-    return f"{at} {BINDS[share.status]}"
+    if share.binds is None:
+        return f"{at} {binds(share)}"
+    return f"{at} {'binds' if share.binds else 'does not bind'}, lambda* {joint_star(share)}"
+
+
+def binds(share: JointMultiplier) -> str:
+    """Whether a constraint binds at the joint lambda*."""
+    if share.binds is None:
+        return "cannot be told" if share.status is None else "cannot be kept"
+    return "yes" if share.binds else "no"
+
+
+def joint_star(share: JointMultiplier) -> str:
+    """A constraint's part of the joint lambda*, or the end of the sweep that it lies beyond."""
+    if share.lambda_.value is not None or share.train_at is None:
+        return text(share.lambda_)
+    side = "beyond" if share.status == "always above" else "at most"
+    return f"{side} {plain(share.train_at)}"

@@ -159,7 +159,8 @@ def _plan(name: str, members: int, epochs: int, learner: LearnerSettings) -> Pla
     epochs.
     """
     lambdas = spaced(0.1, 10.0, members) if members > 1 else (1.0,)
-    stages, steps = (Stage("sweep", lambdas=lambdas),), (epochs + 1) * learner.steps_per_epoch
+    stages = (Stage("sweep", lambdas=lambdas),)
+    steps = (epochs + 1) * learner.steps_per_epoch
     return Plan("bench", (name,), stages, seeds=(0,), steps=steps, learner=learner, members=members)
 
 
@@ -173,7 +174,8 @@ def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
         made.append(Watched(task, learner, members, steps))
         return made[0]
 
-    study, notes = prepare(plan, folder, resume=False), Messages()
+    study = prepare(plan, folder, resume=False)
+    notes = Messages()
     Worker(study, make, plan.chunk, notes, Stopper()).work()
     _check(study, notes)
     return made[0], time.perf_counter() - made[0].times[-1][1]

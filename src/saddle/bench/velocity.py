@@ -116,7 +116,9 @@ def _actions(worlds: NativeWorlds, draw: np.random.Generator) -> np.ndarray:
 
 def _rate(worlds: NativeWorlds) -> float:
     """Env steps per second of `step`; drawing the actions is not counted."""
-    draw, spent, done = np.random.default_rng(1), 0.0, 0
+    draw = np.random.default_rng(1)
+    spent = 0.0
+    done = 0
     while spent < SECONDS:
         actions = _actions(worlds, draw)
         start = time.perf_counter()
@@ -137,7 +139,8 @@ def _overhead(worlds: NativeWorlds) -> float:
         inside += time.perf_counter() - start
 
     worlds.physics.pool.rollout = timed
-    draw, spent = np.random.default_rng(1), 0.0
+    draw = np.random.default_rng(1)
+    spent = 0.0
     while spent < SECONDS:
         actions = _actions(worlds, draw)
         start = time.perf_counter()
@@ -151,9 +154,13 @@ def _alone(task: NativeTask) -> float:
     """Env steps per second of MuJoCo C on one core, and nothing else, from states that a random
     policy visits.
     """
-    worlds, draw = _warm(task, OVERHEAD_WORLDS, 1), np.random.default_rng(1)
-    mujoco, model = models.mujoco(), worlds.physics.model
-    data, spent, done = mujoco.MjData(model), 0.0, 0
+    worlds = _warm(task, OVERHEAD_WORLDS, 1)
+    draw = np.random.default_rng(1)
+    mujoco = models.mujoco()
+    model = worlds.physics.model
+    data = mujoco.MjData(model)
+    spent = 0.0
+    done = 0
     while spent < SECONDS:
         actions = _actions(worlds, draw)
         for qpos, qvel, action in zip(worlds.qpos, worlds.qvel, actions, strict=True):

@@ -56,7 +56,8 @@ class Camera:
         )
         mujoco.mjv_updateScene(*shown, self._scene)
         width, height = self._size
-        area, pixels = mujoco.MjrRect(0, 0, width, height), np.empty((height, width, 3), np.uint8)
+        area = mujoco.MjrRect(0, 0, width, height)
+        pixels = np.empty((height, width, 3), np.uint8)
         mujoco.mjr_render(area, self._scene, self._buffers)
         mujoco.mjr_readPixels(pixels, None, area, self._buffers)
         return pixels[::-1].copy()  # GL counts rows from below

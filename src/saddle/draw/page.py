@@ -60,7 +60,9 @@ class Page:
 
     def _scale_bar(self, half: float) -> None:
         """One metre, under the world. half: of the world's width, m."""
-        left, y, length = WORLD[0], 0.022, WORLD[2] / (2 * half)
+        left = WORLD[0]
+        y = 0.022
+        length = WORLD[2] / (2 * half)
         self.figure.add_artist(
             Line2D([left, left + length], [y, y], color=looks.INK, lw=1.6, solid_capstyle="butt")
         )
@@ -70,7 +72,8 @@ class Page:
         """Two columns of large figures with small labels under them."""
         values = {}
         for i, label in enumerate(tally(episode, len(episode.states) - 1)):
-            x, y = PANEL + 0.16 * (i % 2), 0.845 - 0.115 * (i // 2)
+            x = PANEL + 0.16 * (i % 2)
+            y = 0.845 - 0.115 * (i // 2)
             colour = looks.COST if label == "cost" else looks.INK
             values[label] = self._write(
                 x, y, "", size=23, weight="bold", color=colour, animated=animated

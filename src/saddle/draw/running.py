@@ -35,7 +35,8 @@ class Run:
 def write_still(run: Run, out: Path, lidar: bool = False) -> None:
     """Six moments of the episode over the course of its speed, 1920 x 1440 pixels."""
     figure = Figure(figsize=SIZE, dpi=DPI, facecolor="white")
-    last, spec = len(run.qpos) - 1, run.body.spec
+    last = len(run.qpos) - 1
+    spec = run.body.spec
     figure.text(0.03, 0.947, spec.name, size=19, weight="bold", color=looks.INK)
     figure.text(0.03, 0.917, f"{run.policy} policy, seed {run.seed}", size=12.5, color=looks.MUTED)
     totals = f"return {run.reward.sum():.1f}    cost {run.cost.sum():.0f}    env steps {last}"

@@ -51,10 +51,8 @@ class Episode:
         movers = [kind for kind in ("robot", "vase", "box") if kind in poses(self.states[0])]
         ways = np.array([poses(state)[kind][0, :2] for state in self.states for kind in movers])
         edge = EXTENT + ROOM
-        low, high = (
-            np.minimum(ways.min(axis=0) - CLEAR, -edge),
-            np.maximum(ways.max(axis=0) + CLEAR, edge),
-        )
+        low = np.minimum(ways.min(axis=0) - CLEAR, -edge)
+        high = np.maximum(ways.max(axis=0) + CLEAR, edge)
         x, y = (low + high) / 2
         return float(x), float(y), float((high - low).max() / 2)
 

@@ -103,7 +103,8 @@ def show(ax: Axes, square: tuple[float, float, float]) -> None:
     """Look at a square: centre x, y and half-width; a wider or taller picture shows more."""
     x, y, half = square
     box = ax.get_window_extent()
-    wide, tall = box.width / min(box.width, box.height), box.height / min(box.width, box.height)
+    wide = box.width / min(box.width, box.height)
+    tall = box.height / min(box.width, box.height)
     ax.set(xlim=(x - half * wide, x + half * wide), ylim=(y - half * tall, y + half * tall))
 
 

@@ -66,7 +66,8 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """A fresh world: the first observation and an empty info, as in the reference."""
         key = self._key(seed)
         super().reset(seed=None if seed is None else int(seed))
-        self._state, self._ended = self._programs.reset(key), False
+        self._state = self._programs.reset(key)
+        self._ended = False
         return np.array(self.state.obs, np.float64), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:

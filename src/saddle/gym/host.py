@@ -148,7 +148,8 @@ class HostVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         actions = checks.check_action_of(self.task.spec, actions, (self.num_envs,))
         now = self.worlds.step(actions)
         infos = vector_infos(_outcome(self.task.spec, now), now.final_obs, self.num_envs)
-        obs, reward = np.array(now.obs, np.float64), np.array(now.reward, np.float64)
+        obs = np.array(now.obs, np.float64)
+        reward = np.array(now.reward, np.float64)
         return obs, reward, np.array(now.terminated), np.array(now.truncated), infos
 
 

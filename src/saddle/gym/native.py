@@ -167,7 +167,8 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         made = self.worlds.advance(actions)
         out = outcome(self.worlds, made._replace(truncated=self.worlds.steps >= self.length))
         infos = vector_infos(out, out.obs, self.num_envs)
-        ended, obs = out.terminated | out.truncated, out.obs.copy()
+        ended = out.terminated | out.truncated
+        obs = out.obs.copy()
         if ended.any():
             obs[ended] = self.worlds.restart(ended)
         return obs, out.reward, out.terminated, out.truncated, infos

@@ -49,7 +49,8 @@ def step(
         lambda m, g: BETA_1 * m.astype(g.dtype) + (1 - BETA_1) * scale * g, state.mu, grads
     )
     nu = jax.tree.map(lambda v, g: BETA_2 * v + (1 - BETA_2) * (scale * g) ** 2, state.nu, grads)
-    size, spread = lr / (1 - BETA_1**count), jnp.sqrt(1 - BETA_2**count)
+    size = lr / (1 - BETA_1**count)
+    spread = jnp.sqrt(1 - BETA_2**count)
     descend = lambda p, m, v: p - size * m / (jnp.sqrt(v) / spread + EPSILON)
     kept = jax.tree.map(lambda new, old: new.astype(old.dtype), mu, state.mu)
     return Adam(kept, nu, count), jax.tree.map(descend, params, mu, nu)

@@ -7,6 +7,7 @@ along the first axis of every array; who writes for one member adds the others w
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from jax import Array
+from jaxtyping import Bool, Float, Key, Shaped
 
 from saddle.collect.rollout import Decision, Rollout
 
@@ -17,10 +18,10 @@ class Learned(NamedTuple):
     """What an epoch of learning leaves behind."""
 
     state: Any  # [M, ...]
-    metrics: dict[
-        str, Array
-    ]  # [M], or [M, m] where there is one per constraint; those that the settings declare
-    sound: Array  # [M] bool: no loss or parameter of the member has become infinite or NaN
+    metrics: dict[str, Shaped[Array, "M ..."]]
+    """Those that the settings declare; [M, m] where there is one per constraint."""
+    sound: Bool[Array, " M"]
+    """No loss or parameter of the member has become infinite or NaN."""
 
 
 class Learner(Protocol[State]):
@@ -28,7 +29,7 @@ class Learner(Protocol[State]):
     the state.
     """
 
-    def init(self, key: Array) -> State:
+    def init(self, key: Key[Array, ""]) -> State:
         """One untrained member."""
         ...
 
@@ -39,25 +40,23 @@ class Learner(Protocol[State]):
         """What `act` needs of the members' states [M, ...], made ready once an epoch."""
         ...
 
-    def act(self, actor: Any, obs: Array, key: Array) -> Decision:
-        """What one member does in its worlds. obs [W, obs_dim], normalised; the key is this step's
-        own.
-        """
+    def act(self, actor: Any, obs: Float[Array, "W obs"], key: Key[Array, ""]) -> Decision:
+        """What one member does in its worlds. obs is normalised; the key is this step's own."""
         ...
 
     def learn(
         self,
         state: State,
         rollout: Rollout,
-        lam: Array,
-        keys: Array,
-        progress: Array,
-        active: Array,
+        lam: Float[Array, "M m"],
+        keys: Key[Array, " M"],
+        progress: Float[Array, ""],
+        active: Bool[Array, " M"],
     ) -> Learned:
-        """Learn from an epoch's steps at multipliers lam [M, m].
+        """Learn from an epoch's steps at multipliers lam.
 
-        keys [M] are this epoch's; progress [] is the share of training that is done; members that
-        are not active [M] have failed, and what becomes of them does not matter.
+        keys are this epoch's; progress is the share of training that is done; members that are not
+        active have failed, and what becomes of them does not matter.
         """
         ...
 

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int
 
 from saddle.multipliers.rule import Rule
 
@@ -20,7 +21,7 @@ from saddle.multipliers.rule import Rule
 class Numbers(NamedTuple):
     """What tells members' rules apart, per member [], or [m] where there is one per constraint."""
 
-    kind: Array  # int32, place of the member's rule among the kinds
+    kind: Int[Array, "*M"]  # place of the member's rule among the kinds
     settings: tuple[
         Any, ...
     ]  # of every kind: NamedTuples of numbers; a rule's defaults in members of other kinds
@@ -31,7 +32,7 @@ class Multiplier(NamedTuple):
     lambda.
     """
 
-    lam: Array  # [m]
+    lam: Float[Array, "*M m"]
     memories: tuple[Any, ...]  # of every kind
 
 
@@ -54,7 +55,13 @@ class Rules:
         )
         return Multiplier(_own(numbers, memories), memories)
 
-    def update(self, state: Multiplier, numbers: Numbers, cost: Array, limit: Array) -> Multiplier:
+    def update(
+        self,
+        state: Multiplier,
+        numbers: Numbers,
+        cost: Float[Array, " m"],
+        limit: Float[Array, " m"],
+    ) -> Multiplier:
         """After an epoch. Without a finished episode (cost NaN) nothing moves."""
         seen = jnp.isfinite(cost).all()
         cost = jnp.where(seen, cost, 0.0)
@@ -67,8 +74,8 @@ class Rules:
         return jax.tree.map(lambda new, old: jnp.where(seen, new, old), after, state)
 
 
-def _own(numbers: Numbers, memories: Sequence[Any]) -> Array:
-    """Lambda [m] of the member's own kind."""
+def _own(numbers: Numbers, memories: Sequence[Any]) -> Float[Array, " m"]:
+    """Lambda of the member's own kind."""
     return jnp.stack([memory.lam for memory in memories])[numbers.kind]
 
 

@@ -140,7 +140,8 @@ def _expected(task: str) -> dict[str, tuple[int, ...]]:
     """Trailing shape of every per-row array that is used."""
     spec = SPECS[task]
     if task in BODIES:
-        positions, velocities = BODIES[task].positions, BODIES[task].velocities
+        positions = BODIES[task].positions
+        velocities = BODIES[task].velocities
         found: dict[str, tuple[int, ...]] = dict.fromkeys(_VELOCITY_SCALARS, ())
         found |= {
             "qpos": (positions,),
@@ -155,7 +156,8 @@ def _expected(task: str) -> dict[str, tuple[int, ...]]:
             "action": (spec.action_dim,),
         }
     bodies = _BODIES[task]
-    pose, velocity = (3 + 7 * bodies,), (3 + 6 * bodies,)
+    pose = (3 + 7 * bodies,)
+    velocity = (3 + 6 * bodies,)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SCALARS, ())
     shapes |= {
         "qpos": pose,

@@ -57,7 +57,8 @@ def _bounds(*pairs: tuple[float, float]) -> Bounds:
 
 _POSE = _bounds((99, 1e-5))
 _VELOCITY = _bounds((50, 1e-6), (99, 2e-3))
-_POSE_DOUBLE, _VELOCITY_DOUBLE = _bounds((100, 1e-12)), _bounds((100, 1e-10))
+_POSE_DOUBLE = _bounds((100, 1e-12))
+_VELOCITY_DOUBLE = _bounds((100, 1e-10))
 # The servo turns a velocity error into an acceleration error 3,400 times as large.
 _ACCELEROMETER_DOUBLE = _bounds((100, 1e-6))
 _BODY = _bounds((99, 1e-5))

@@ -184,7 +184,8 @@ def crossed(golden: Golden) -> np.ndarray:
     """
     mujoco = models.mujoco()
     model = models.compiled(BODIES[golden.task].model())
-    data, found = mujoco.MjData(model), np.zeros(golden.rows, bool)
+    data = mujoco.MjData(model)
+    found = np.zeros(golden.rows, bool)
     for name in ("qpos", "qpos2"):
         for row, qpos in enumerate(golden[name]):
             data.qpos[:] = qpos
@@ -210,9 +211,7 @@ def _inject(golden: Golden, task: Any, dtype: Any) -> Any:
     fresh = jax.vmap(task.reset)(jax.random.split(jax.random.key(0), golden.rows))
     lag = _seen(golden, task.body) - golden["qpos"][:, : task.body.travels]
     put = lambda value: jnp.asarray(value, dtype)
-    qpos, qvel, steps = (
-        put(golden["qpos"]),
-        put(golden["qvel"]),
-        jnp.asarray(golden["step"], jnp.int32),
-    )
+    qpos = put(golden["qpos"])
+    qvel = put(golden["qvel"])
+    steps = jnp.asarray(golden["step"], jnp.int32)
     return dataclasses.replace(fresh, qpos=qpos, qvel=qvel, lag=put(lag), steps=steps)

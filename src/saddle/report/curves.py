@@ -27,7 +27,8 @@ def training_curves(
 def _curves(runs: pl.DataFrame, metrics: pl.LazyFrame, constraint: int) -> pl.DataFrame:
     limits = pl.concat_list(["limit", *further(runs.columns, "limit")]).list.drop_nulls()
     named = name_settings(runs).with_columns(limits=limits, constraint=pl.lit(constraint))
-    seen, metrics = seen_by(named.lazy(), constraint).collect(), seen_by(metrics, constraint)
+    seen = seen_by(named.lazy(), constraint).collect()
+    metrics = seen_by(metrics, constraint)
     usable = seen.filter(
         IS_COMPARISON & (pl.col("status") != "failed") & (pl.col("limits").list.len() > constraint)
     )

@@ -1,7 +1,5 @@
 """Figures of the comparison: rules projected onto the frontier, and training curves."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -36,21 +34,25 @@ def zoom(task: TaskFindings) -> Figure:
 
 
 def _legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
-    handles = (
-        {"frontier": Line2D([], [], color=style.FRONTIER, linestyle="--")} if task.frontier else {}
-    )
+    """What the legend shows, by its words."""
+    handles = {}
+    if task.frontier:
+        handles["frontier"] = Line2D([], [], color=style.FRONTIER, linestyle="--")
     for rule in dict.fromkeys(cell.rule for cell in task.comparison):
         colour, marker = looks[rule]
         handles[style.rule_name(rule)] = Line2D(
             [], [], color=colour, marker=marker, markersize=5, linewidth=0.8
         )
     if any(cell.best for cell in task.comparison):
-        look: dict[str, Any] = {
-            "markerfacecolor": "none",
-            "markeredgecolor": style.INK,
-            "linestyle": "",
-        }
-        handles["best within $d$"] = Line2D([], [], marker="o", markersize=5, **look)
+        handles["best within $d$"] = Line2D(
+            [],
+            [],
+            marker="o",
+            markersize=5,
+            markerfacecolor="none",
+            markeredgecolor=style.INK,
+            linestyle="",
+        )
     if any(cell.return_sd is not None or cell.cost_sd is not None for cell in task.comparison):
         handles["$\\pm$ 1 SD over seeds"] = Line2D(
             [], [], marker="+", markersize=8, color=style.MUTED, linestyle=""
@@ -65,35 +67,42 @@ def _legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
 def _zoom_panel(
     axes: Axes, task: TaskFindings, cells: list[Cell], limit: float, looks: dict
 ) -> None:
-    costs, cost_sd = (
-        array([c.cost.value for c in cells]),
-        np.nan_to_num(array([c.cost_sd for c in cells])),
-    )
-    returns, return_sd = (
-        array([c.return_.value for c in cells]),
-        np.nan_to_num(array([c.return_sd for c in cells])),
-    )
-    low = max(min((costs - 1.2 * cost_sd).min(), 0.6 * limit), 0.0)
-    high = max((costs + 1.2 * cost_sd).max(), 1.4 * limit)
-    bottom, top = (returns - 1.2 * return_sd).min(), (returns + 1.2 * return_sd).max()
+    """The rules at one limit, over the part of the frontier around them."""
+    costs = array([c.cost.value for c in cells])
+    cost_sd = np.nan_to_num(array([c.cost_sd for c in cells]))
+    returns = array([c.return_.value for c in cells])
+    return_sd = np.nan_to_num(array([c.return_sd for c in cells]))
+    cheapest = (costs - 1.2 * cost_sd).min()
+    dearest = (costs + 1.2 * cost_sd).max()
+    low = max(min(cheapest, 0.6 * limit), 0.0)
+    high = max(dearest, 1.4 * limit)
+    bottom = (returns - 1.2 * return_sd).min()
+    top = (returns + 1.2 * return_sd).max()
     if task.frontier:
         line(axes, task, style.FRONTIER, "frontier", dashes="--")
-        grid, curve = np.array(task.frontier.grid), array(task.frontier.curve.value)
+        grid = np.array(task.frontier.grid)
+        curve = array(task.frontier.curve.value)
         near = curve[(grid >= low) & (grid <= high)]
-        bottom, top = min([bottom, *near]), max([top, *near])
+        bottom = min([bottom, *near])
+        top = max([top, *near])
     for cell, x, y in zip(cells, costs, returns, strict=True):
         colour, marker = looks[cell.rule]
         if cell.gap.value is not None:
             axes.plot([x, x], [y, y - cell.gap.value], color=colour, linestyle=":", linewidth=1)
-        look: dict[str, Any] = {
-            "color": colour,
-            "markersize": 5,
-            "elinewidth": 0.8,
-            "capsize": 1.5,
-            "zorder": 5,
-        }
-        edge = {"markeredgecolor": style.INK if cell.best else colour, "markeredgewidth": 1.1}
-        axes.errorbar(x, y, cell.return_sd, cell.cost_sd, fmt=marker, **look, **edge)
+        axes.errorbar(
+            x,
+            y,
+            cell.return_sd,
+            cell.cost_sd,
+            fmt=marker,
+            color=colour,
+            markersize=5,
+            markeredgecolor=style.INK if cell.best else colour,
+            markeredgewidth=1.1,
+            elinewidth=0.8,
+            capsize=1.5,
+            zorder=5,
+        )
     axes.axvspan(limit, high * 2 + 1, color=style.COST, alpha=0.07, linewidth=0)
     axes.axvline(limit, color=style.COST, linestyle="--", linewidth=0.9)
     axes.text(
@@ -120,12 +129,14 @@ def training(heading: str, limit: float, curves: pl.DataFrame) -> Figure:
         rows = curves.filter(pl.col("rule") == rule).sort("steps")
         steps = rows["steps"].to_numpy() / 1e6
         for axes, name in zip(panels, ("lambda", "return", "cost"), strict=True):
-            mean, sd = (
-                rows[f"{name}_{what}"].cast(pl.Float64).to_numpy() for what in ("mean", "sd")
-            )
-            low = np.maximum(mean - sd, 0) if name != "return" else mean - sd
-            axes.fill_between(steps, low, mean + sd, color=looks[rule][0], alpha=0.18, linewidth=0)
-            axes.plot(steps, mean, color=looks[rule][0], label=style.rule_name(rule), linewidth=1.1)
+            mean = rows[f"{name}_mean"].cast(pl.Float64).to_numpy()
+            sd = rows[f"{name}_sd"].cast(pl.Float64).to_numpy()
+            low = mean - sd
+            if name != "return":  # neither lambda nor a cost is ever below 0
+                low = np.maximum(low, 0)
+            colour, _ = looks[rule]
+            axes.fill_between(steps, low, mean + sd, color=colour, alpha=0.18, linewidth=0)
+            axes.plot(steps, mean, color=colour, label=style.rule_name(rule), linewidth=1.1)
     panels[2].axhline(
         limit, color=style.COST, linestyle="--", linewidth=0.9, label=f"$d$ = {limit:g}"
     )

@@ -10,12 +10,17 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from saddle.analysis.findings import Curve, TaskFindings
 from saddle.report import style
 
 LABEL_SHARE = 0.08  # of an axis' height that a limit's label takes
+
+
+def plain(value: float, _: float) -> str:
+    """A number on an axis: 0.1 and 100, not powers of ten."""
+    return f"{value:g}"
 
 
 def array(values: Sequence[float | None]) -> np.ndarray:
@@ -45,34 +50,40 @@ def frontier(task: TaskFindings) -> Figure:
     norm = lambda_norm([task])
     draw_frontier(axes, task, norm)
     axes.set(xlabel="cost", ylabel="return", title=style.heading(task))
-    bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=axes, pad=0.02, aspect=30)
-    bar.set_label("$\\lambda$", rotation=0, labelpad=2)
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    _lambda_bar(drawn, norm, axes, pad=0.02, aspect=30)
     axes.legend(loc="lower right")
     return drawn
+
+
+def _lambda_bar(drawn: Figure, norm: LogNorm, beside: Any, pad: float, aspect: float) -> None:
+    """What the colours of lambda mean, beside the axes."""
+    bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=beside, pad=pad, aspect=aspect)
+    bar.set_label("$\\lambda$", rotation=0, labelpad=2)
+    bar.ax.yaxis.set_major_formatter(plain)
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
 
 
 def draw_frontier(axes: Axes, task: TaskFindings, norm: LogNorm, size: float = 14) -> None:
     """Points, bars, frontier and band on given axes."""
     groups = [group for group in task.groups if group.lambda_ > 0]
-    cost, returns = (
-        array([getattr(group, name).value for group in groups]) for name in ("cost", "return_")
+    cost = array([group.cost.value for group in groups])
+    returns = array([group.return_.value for group in groups])
+    axes.errorbar(
+        cost,
+        returns,
+        yerr=array([group.return_sd for group in groups]),
+        xerr=array([group.cost_sd for group in groups]),
+        fmt="none",
+        ecolor="#9aa5b1",
+        elinewidth=0.5,
+        alpha=0.8,
+        zorder=2,
     )
-    bars = [array([getattr(group, name) for group in groups]) for name in ("cost_sd", "return_sd")]
-    look: dict[str, Any] = {
-        "fmt": "none",
-        "ecolor": "#9aa5b1",
-        "elinewidth": 0.5,
-        "alpha": 0.8,
-        "zorder": 2,
-    }
-    axes.errorbar(cost, returns, bars[1], bars[0], **look)
     axes.scatter(
         cost,
         returns,
         size,
-        [g.lambda_ for g in groups],
+        [group.lambda_ for group in groups],
         norm=norm,
         cmap=style.LAMBDAS,
         zorder=4,
@@ -101,23 +112,16 @@ def profile(task: TaskFindings) -> Figure:
     right.spines["right"].set_visible(True)
     found = task.profile
     assert found
-    for axes, curve, name, colour in (
-        (left, found.return_, "return", style.RETURN),
-        (right, found.cost, "cost", style.COST),
+    lambdas = [group.lambda_ for group in task.groups]
+    returns = array([group.return_.value for group in task.groups])
+    costs = array([group.cost.value for group in task.groups])
+    for axes, curve, means, name, colour in (
+        (left, found.return_, returns, "return", style.RETURN),
+        (right, found.cost, costs, "cost", style.COST),
     ):
         fill(axes, found.lambda_, curve, colour)
         axes.plot(found.lambda_, array(curve.value), color=colour)
-        means = [
-            getattr(group, "return_" if name == "return" else "cost").value for group in task.groups
-        ]
-        axes.plot(
-            [g.lambda_ for g in task.groups],
-            array(means),
-            ".",
-            color=colour,
-            markersize=3.5,
-            alpha=0.7,
-        )
+        axes.plot(lambdas, means, ".", color=colour, markersize=3.5, alpha=0.7)
         axes.set_ylabel(name, color=colour)
         axes.tick_params(axis="y", labelcolor=colour)
         axes.yaxis.set_major_locator(MaxNLocator(5))
@@ -125,7 +129,7 @@ def profile(task: TaskFindings) -> Figure:
     if handles:
         drawn.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.0)
     left.set(xscale="log", xlabel="$\\lambda$", title=style.heading(task))
-    left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    left.xaxis.set_major_formatter(plain)
     return drawn
 
 
@@ -190,9 +194,14 @@ def slope(task: TaskFindings) -> Figure:
     found = task.slope
     assert found
     top = 30.0
-    value, lo, hi = (
-        np.clip(np.nan_to_num(array(c), nan=top), 1 / top, top) for c in _parts(found.normalised)
-    )
+
+    def within(values: Sequence[float | None]) -> np.ndarray:
+        """What is too steep to tell is at the top."""
+        return np.clip(np.nan_to_num(array(values), nan=top), 1 / top, top)
+
+    value = within(found.normalised.value)
+    lo = within(found.normalised.lo)
+    hi = within(found.normalised.hi)
     if any(end is not None for end in found.normalised.lo):
         axes.fill_between(found.cost, lo, hi, color=style.INK, alpha=0.15, linewidth=0)
     axes.plot(found.cost, value, color=style.INK)
@@ -203,7 +212,7 @@ def slope(task: TaskFindings) -> Figure:
         ylabel="slope $dR/dC$\n(average = 1)",
         title=style.heading(task),
     )
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_formatter(plain)
     for regime in task.regimes:
         strip.axvspan(regime.cost_from, regime.cost_to, color=style.KINDS[regime.kind], linewidth=0)
     kinds = list(dict.fromkeys(regime.kind for regime in task.regimes))
@@ -218,14 +227,10 @@ def slope(task: TaskFindings) -> Figure:
         drawn.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.0)
     if min(found.cost) > 0 and max(found.cost) > 20 * min(found.cost):
         strip.set_xscale("log")
-        strip.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        strip.xaxis.set_major_formatter(plain)
     strip.set(yticks=[], ylim=(0, 1), xlabel="cost")
     strip.spines["left"].set_visible(False)
     return drawn
-
-
-def _parts(curve: Curve) -> tuple[Sequence[float | None], ...]:
-    return curve.value, curve.lo, curve.hi
 
 
 def seeds(task: TaskFindings) -> Figure:
@@ -235,30 +240,27 @@ def seeds(task: TaskFindings) -> Figure:
     drawn = style.figure()
     axes = drawn.subplots()
     norm = lambda_norm([task])
-    runs = [
-        seed
-        for seed in task.scatter
-        if seed.rule == "fixed" and seed.limit is None and (seed.lambda_ or 0) > 0
-    ]
-    cost, returns, lambdas = (
-        array([getattr(seed, name) for seed in runs]) for name in ("cost", "return_", "lambda_")
-    )
+    runs = []
+    for seed in task.scatter:
+        swept = seed.rule == "fixed" and seed.limit is None
+        if swept and (seed.lambda_ or 0) > 0:
+            runs.append(seed)
+    cost = array([seed.cost for seed in runs])
+    returns = array([seed.return_ for seed in runs])
+    lambdas = array([seed.lambda_ for seed in runs])
     axes.scatter(cost, returns, 6, lambdas, norm=norm, cmap=style.LAMBDAS, alpha=0.75, linewidth=0)
     if task.frontier:
         for level, dashes in zip(task.frontier.attainment, (":", "-", "--"), strict=True):
-            label = f"attained by {level.share:.0%} of seeds"
-            surface = array(level.return_)
-            look: dict[str, Any] = {
-                "color": style.INK,
-                "linewidth": 0.9,
-                "where": "post",
-                "label": label,
-            }
-            axes.step(task.frontier.grid, surface, linestyle=dashes, **look)
-    bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=axes, pad=0.02, aspect=30)
-    bar.set_label("$\\lambda$", rotation=0, labelpad=2)
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+            axes.step(
+                task.frontier.grid,
+                array(level.return_),
+                where="post",
+                color=style.INK,
+                linewidth=0.9,
+                linestyle=dashes,
+                label=f"attained by {level.share:.0%} of seeds",
+            )
+    _lambda_bar(drawn, norm, axes, pad=0.02, aspect=30)
     axes.set(xlabel="cost", ylabel="return", title=style.heading(task))
     axes.legend(loc="lower right")
     return drawn
@@ -268,9 +270,8 @@ def grid(tasks: Sequence[TaskFindings]) -> Figure:
     """The frontiers of all tasks, four a row, at a page's width."""
     columns = min(4, len(tasks))
     rows = -(-len(tasks) // columns)
-    drawn = style.figure(
-        style.PAGE * columns / 4 if columns > 2 else style.COLUMN, 1.75 * rows + 0.35
-    )
+    width = style.PAGE * columns / 4 if columns > 2 else style.COLUMN
+    drawn = style.figure(width, height=1.75 * rows + 0.35)
     panels = drawn.subplots(rows, columns, squeeze=False)
     norm = lambda_norm(tasks)
     for i, axes in enumerate(panels.flat):
@@ -282,8 +283,5 @@ def grid(tasks: Sequence[TaskFindings]) -> Figure:
         axes.set_title(style.heading(tasks[i], between="\n"))
     drawn.supxlabel("cost", fontsize=8)
     drawn.supylabel("return", fontsize=8)
-    bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=panels, pad=0.01, aspect=40)
-    bar.set_label("$\\lambda$", rotation=0, labelpad=2)
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    _lambda_bar(drawn, norm, panels, pad=0.01, aspect=40)
     return drawn

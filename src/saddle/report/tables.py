@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from saddle import files
-from saddle.analysis.agreement import compare_with_published
+from saddle.analysis.agreement import compare_with_published, mark_of
 from saddle.analysis.constraints import title
 from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
-from saddle.analysis.text import BINDS
+from saddle.analysis.text import binds, joint_star
 from saddle.multipliers import label
 from saddle.report.style import heading, short
 
@@ -111,14 +111,18 @@ def tables(findings: Findings) -> list[Table]:
 
 def comparison(findings: Findings) -> Table:
     """Rules by limits: mean and SD of return and cost."""
-    rows, marks, numbers, breaks = [], [], [], []
+    rows = []
+    marks = []
+    numbers = []
+    breaks = []
     for part in findings.tasks:
         for i, cell in enumerate(part.comparison):
             first = i == 0 or part.comparison[i - 1].limit != cell.limit
             if first and rows:
                 breaks.append(len(rows))
-            mark = "best" if cell.best else "violated" if cell.violated else ""
-            rows.append((*_head(part, first, f"{cell.limit:g}"), *_cell_text(cell), mark))
+            limit = f"{cell.limit:g}" if first else ""
+            mark = mark_of(cell.best, cell.violated)
+            rows.append((*_head(part, first, limit), *_cell_text(cell), mark))
             marks.append(mark)
             numbers.append(_cell_numbers(part, cell))
     caption = (
@@ -131,18 +135,17 @@ def comparison(findings: Findings) -> Table:
     )
 
 
-def _head(part: TaskFindings, first: bool, limit: str) -> tuple[str, str]:
-    return (_name(part), limit) if first else ("", "")
+def _head(part: TaskFindings, first: bool, which: str) -> tuple[str, str]:
+    """How a row begins: task and learner, in the first of their rows alone; limit or lambda."""
+    return (_name(part) if first else "", which)
 
 
 def _cell_text(cell: Cell) -> tuple[str, ...]:
     name = label(cell.rule)
     if cell.lambda_ is not None:
         name += f" = {cell.lambda_:.3g}"
-    returns, cost = (
-        _spread(cell.return_.value, cell.return_sd),
-        _spread(cell.cost.value, cell.cost_sd),
-    )
+    returns = _spread(cell.return_.value, cell.return_sd)
+    cost = _spread(cell.cost.value, cell.cost_sd)
     return name, str(cell.seeds), returns, cost, f"{cell.violation.share:.0%}"
 
 
@@ -175,35 +178,39 @@ def _cell_numbers(part: TaskFindings, cell: Cell) -> dict[str, float | str | boo
 
 def limits(findings: Findings) -> Table:
     """lambda*, expected return, violations and training limit, per limit."""
-    rows, numbers = [], []
+    rows = []
+    numbers = []
     for part in findings.tasks:
         for i, at in enumerate(part.limits):
-            fixed = next(
-                (m.training_limit for m in at.margins if m.rule == "fixed"), Estimate(None)
-            )
-            name = _name(part) if i == 0 else ""
-            star = _ranged(at.lambda_) if at.lambda_.value is not None else at.status or "no sweep"
-            texts = (
+            training = Estimate(None)
+            for margin in at.margins:
+                if margin.rule == "fixed":
+                    training = margin.training_limit
+                    break
+            star = at.status or "no sweep"
+            if at.lambda_.value is not None:
+                star = _ranged(at.lambda_)
+            row = (
+                *_head(part, i == 0, f"{at.limit:g}"),
                 star,
                 _ranged(at.return_),
                 at.regime or "",
                 _percent(at.violation_share),
-                _ranged(fixed),
+                _ranged(training),
             )
-            rows.append((name, f"{at.limit:g}", *texts))
-            numbers.append(
-                {
-                    **_whose(part),
-                    "limit": at.limit,
-                    "status": at.status,
-                }
-                | _ends("lambda", at.lambda_)
-                | _ends("return", at.return_)
-                | {"regime": at.regime}
-                | _ends("violation_share", at.violation_share)
-                | _ends("training_limit", fixed)
-                | {"reason": at.reason}
-            )
+            rows.append(row)
+            own = {
+                **_whose(part),
+                "limit": at.limit,
+                "status": at.status,
+                **_ends("lambda", at.lambda_),
+                **_ends("return", at.return_),
+                "regime": at.regime,
+                **_ends("violation_share", at.violation_share),
+                **_ends("training_limit", training),
+                "reason": at.reason,
+            }
+            numbers.append(own)
     share = findings.options["satisfied_share"]
     caption = (
         f"At each limit: λ*, the return there, violations, and the limit to train at so that "
@@ -215,11 +222,12 @@ def limits(findings: Findings) -> Table:
 
 def recommended(findings: Findings) -> Table:
     """Recommended limits with their regimes."""
-    rows, numbers = [], []
+    rows = []
+    numbers = []
     for part in findings.tasks:
         for i, advice in enumerate(part.recommended):
-            name = _name(part) if i == 0 else ""
-            rows.append((name, f"{advice.limit:g}", advice.kind, advice.reason, advice.published))
+            head = _head(part, i == 0, f"{advice.limit:g}")
+            rows.append((*head, advice.kind, advice.reason, advice.published))
             keys = ("limit", "kind", "reason", "published")
             own = {key: getattr(advice, key) for key in keys}
             numbers.append(_whose(part) | own)
@@ -232,27 +240,30 @@ def recommended(findings: Findings) -> Table:
 
 def sweep(findings: Findings) -> Table:
     """Every fixed lambda."""
-    rows, numbers = [], []
+    rows = []
+    numbers = []
     for part in findings.tasks:
         for i, group in enumerate(part.groups):
-            name = _name(part) if i == 0 else ""
-            spreads = (
+            lambdas = "; ".join(f"{lam:.3g}" for lam in (group.lambda_, *group.others))
+            row = (
+                *_head(part, i == 0, lambdas),
+                str(group.seeds),
                 _spread(group.return_.value, group.return_sd),
                 _spread(group.cost.value, group.cost_sd),
             )
-            lambdas = "; ".join(f"{lam:.3g}" for lam in (group.lambda_, *group.others))
-            rows.append((name, lambdas, str(group.seeds), *spreads))
-            numbers.append(
-                {
-                    **_whose(part),
-                    "lambda": group.lambda_,
-                    "seeds": group.seeds,
-                }
-                | _ends("return", group.return_)
-                | {"return_sd": group.return_sd, "return_iqm": group.return_iqm}
-                | _ends("cost", group.cost)
-                | {"cost_sd": group.cost_sd, "cost_iqm": group.cost_iqm}
-            )
+            rows.append(row)
+            own = {
+                **_whose(part),
+                "lambda": group.lambda_,
+                "seeds": group.seeds,
+                **_ends("return", group.return_),
+                "return_sd": group.return_sd,
+                "return_iqm": group.return_iqm,
+                **_ends("cost", group.cost),
+                "cost_sd": group.cost_sd,
+                "cost_iqm": group.cost_iqm,
+            }
+            numbers.append(own)
     caption = "Fixed λ: mean ± SD over seeds at the end of training."
     columns = ("task", "λ", "seeds", "return", "cost")
     return Table("sweep", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
@@ -266,14 +277,18 @@ def joint(findings: Findings) -> Table:
             breaks.append(len(rows))
         for i, share in enumerate(found.multipliers):
             name = f"{short(found.task)} ({found.algorithm})" if i == 0 else ""
-            star = _ranged(share.lambda_) or share.status or "no sweep"
+            star = _ranged(share.lambda_) or joint_star(share)
             limit, cost = f"{share.limit:g}", _ranged(share.cost)
-            rows.append((name, share.constraint, limit, star, cost, BINDS[share.status]))
+            rows.append((name, share.constraint, limit, star, cost, binds(share)))
             numbers.append(
                 {"task": found.task, "algorithm": found.algorithm, "set": len(breaks)}
                 | {"constraint": share.constraint, "limit": share.limit, "status": share.status}
                 | _ends("lambda", share.lambda_)
-                | {"train_at": share.train_at, "binds_share": share.binds_share}
+                | {
+                    "train_at": share.train_at,
+                    "binds": share.binds,
+                    "binds_share": share.binds_share,
+                }
                 | _ends("cost", share.cost)
                 | {"reason": share.reason}
             )
@@ -288,17 +303,20 @@ def agreement(findings: Findings) -> Table:
     cells = compare_with_published(findings).cells
     rows = []
     for cell in cells:
-        scores = ("" if z is None else f"{z:+.1f}" for z in (cell.return_z, cell.cost_z))
-        return_z, cost_z = scores
-        published = (
+        row = (
+            short(cell.task),
+            f"{cell.limit:g}",
+            label(cell.rule),
+            _spread(cell.return_, cell.return_sd),
             _spread(cell.published_return, cell.published_return_sd),
+            _score(cell.return_z),
+            _spread(cell.cost, cell.cost_sd),
             _spread(cell.published_cost, cell.published_cost_sd),
+            _score(cell.cost_z),
         )
-        head = (short(cell.task), f"{cell.limit:g}", label(cell.rule))
-        own = _spread(cell.return_, cell.return_sd), _spread(cell.cost, cell.cost_sd)
-        rows.append((*head, own[0], published[0], return_z, own[1], published[1], cost_z))
+        rows.append(row)
     columns = ("task", "limit", "rule", "return", "published", "z", "cost", "published", "z")
-    numbers = _frame([{k.rstrip("_"): v for k, v in vars(cell).items()} for cell in cells])
+    numbers = _frame([cell.to_dict() for cell in cells])
     caption = (
         "This study beside the published table; z is the difference of means in its standard error."
     )
@@ -319,22 +337,34 @@ def _frame(rows: list[dict]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
+def _score(z: float | None) -> str:
+    """A z-score with its sign."""
+    return "" if z is None else f"{z:+.1f}"
+
+
 def _spread(mean: float | None, sd: float | None) -> str:
+    """Mean and SD, with as many digits as the mean's size asks for."""
     if mean is None:
         return ""
-    digits = 0 if abs(mean) >= 1000 else 1 if abs(mean) >= 100 else 2
-    return f"{mean:.{digits}f}" if sd is None else f"{mean:.{digits}f} ± {sd:.{digits}f}"
+    digits = 2
+    if abs(mean) >= 100:
+        digits = 1
+    if abs(mean) >= 1000:
+        digits = 0
+    if sd is None:
+        return f"{mean:.{digits}f}"
+    return f"{mean:.{digits}f} ± {sd:.{digits}f}"
 
 
 def _ranged(found: Estimate) -> str:
+    """A number and its interval, as far as they are known."""
     if found.value is None:
         return ""
-    lo, hi = ("…" if end is None else _round(end) for end in (found.lo, found.hi))
-    return (
-        _round(found.value)
-        if found.lo is None and found.hi is None
-        else f"{_round(found.value)} [{lo}, {hi}]"
-    )
+    if found.lo is None and found.hi is None:
+        return _round(found.value)
+    lo = "…" if found.lo is None else _round(found.lo)
+    hi = "…" if found.hi is None else _round(found.hi)
+    return f"{_round(found.value)} [{lo}, {hi}]"
 
 
 def _round(value: float) -> str:

@@ -43,10 +43,8 @@ def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
     for task, constraint in dict.fromkeys((part.task, part.constraint) for part in swept):
         parts = [part for part in swept if (part.task, part.constraint) == (task, constraint)]
         if len(parts) > 1:
-            yield (
-                f"algorithms-{references.file_name(task)}{constraints.file_name(constraint)}",
-                lambda parts=parts: figures_algorithms.overlay(parts),
-            )
+            name = f"algorithms-{references.file_name(task)}{constraints.file_name(constraint)}"
+            yield name, lambda parts=parts: figures_algorithms.overlay(parts)
 
 
 def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Drawing]:

@@ -71,7 +71,8 @@ def metrics_frame(
     [members, m]. A column of the contract that was not logged is NaN, or null where it counts
     something.
     """
-    members, epochs = len(runs), len(rows)
+    members = len(runs)
+    epochs = len(rows)
     stacked = {
         name: np.stack([row[name] for row in rows], 1) for name in rows[0] if name not in NOT_STORED
     }

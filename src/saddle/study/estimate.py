@@ -88,7 +88,8 @@ def from_store(study: Study) -> dict[Kind, Pace]:
     found: dict[Kind, Pace] = {}
     for unit in study.units():
         progress = study.progress(unit)
-        start, epoch = progress.get("start"), progress.get("pace") or 0.0
+        start = progress.get("start")
+        epoch = progress.get("pace") or 0.0
         if start is None:
             continue
         frame = unit_runs(study, unit)

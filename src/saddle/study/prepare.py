@@ -208,7 +208,8 @@ def plan_of(study: Study) -> Plan:
 
 
 def _same_plan(plan: Plan, study: Study) -> None:
-    wanted, there = plans.to_dict(plan), plans.to_dict(plan_of(study))
+    wanted = plans.to_dict(plan)
+    there = plans.to_dict(plan_of(study))
     for key in wanted:
         if wanted[key] != there[key] and key not in plans.HOW_IT_RUNS:
             raise SaddleError(

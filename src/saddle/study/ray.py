@@ -111,7 +111,8 @@ def run_unit(
 
     Returns what was said, and whether the unit was left because it did not fit into the time limit.
     """
-    messages, stop = Messages(), StopFile(Path(stop_file), deadline)
+    messages = Messages()
+    stop = StopFile(Path(stop_file), deadline)
     study = Study(Path(store))
     other = open_sweep(Path(sweep) if sweep else None)
     worker = Worker(study, factory(program), chunking, messages, stop, other)
@@ -136,8 +137,12 @@ class RayEngine:
         stop: Stopper,
         sweep: Path | None,
     ) -> None:
-        self.study, self.program, self.chunking = study, program, chunking
-        self.listener, self.stop, self.sweep = listener, stop, sweep
+        self.study = study
+        self.program = program
+        self.chunking = chunking
+        self.listener = listener
+        self.stop = stop
+        self.sweep = sweep
         self._stop_file = study.path.absolute() / "claims" / f"{secrets.token_hex(8)}.stop"
         left = stop.left
         self._deadline = None if left is None else time.time() + left
@@ -183,7 +188,8 @@ class RayEngine:
 
     def _arguments(self, unit: str) -> tuple[Any, ...]:
         sweep = str(self.sweep.absolute()) if self.sweep else None
-        store, stop_file = str(self.study.path.absolute()), str(self._stop_file)
+        store = str(self.study.path.absolute())
+        stop_file = str(self._stop_file)
         return store, unit, self.program, self.chunking, sweep, stop_file, self._deadline
 
     def _stop_in_time(self) -> None:

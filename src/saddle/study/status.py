@@ -175,7 +175,8 @@ def duration(seconds: float | None) -> str:
 
 
 def _unit(study: Study, unit: str) -> UnitStatus:
-    frame, progress = unit_runs(study, unit), study.progress(unit)
+    frame = unit_runs(study, unit)
+    progress = study.progress(unit)
     holder = claims.look(study.path, unit)
     alive = holder is not None and holder.alive
     state = progress.get("state") or ("waits" if dependent.waits(frame) else "planned")
@@ -183,17 +184,25 @@ def _unit(study: Study, unit: str) -> UnitStatus:
         state = "running"
     elif state == "running":
         state = "interrupted"
-    epoch, epochs, seconds = (
-        progress.get("epoch", 0),
-        progress.get("epochs"),
-        progress.get("seconds", 0.0),
-    )
+    epoch = progress.get("epoch", 0)
+    epochs = progress.get("epochs")
+    seconds = progress.get("seconds", 0.0)
     pace = progress.get("pace")  # None after one epoch, which compiled
     left = pace * (epochs - epoch) if pace and epochs else None
     name = f"{holder.host.partition(' ')[0]}:{holder.pid}" if alive and holder else None
     error = progress.get("error")
     return UnitStatus(
-        unit, frame["task"][0], frame.height, state, epoch, epochs, seconds, pace, left, name, error
+        unit=unit,
+        task=frame["task"][0],
+        members=frame.height,
+        state=state,
+        epoch=epoch,
+        epochs=epochs,
+        seconds=seconds,
+        pace=pace,
+        left=left,
+        holder=name,
+        error=error,
     )
 
 
@@ -202,10 +211,12 @@ def _left(units: list[UnitStatus]) -> float | None:
     begun = [unit for unit in units if unit.pace and unit.epochs]
     if not begun:
         return None
-    pace = sum(unit.pace or 0.0 for unit in begun) / sum(unit.members for unit in begun)
+    members = sum(unit.members for unit in begun)
+    pace = sum(unit.pace or 0.0 for unit in begun) / members
     epochs = max(unit.epochs or 0 for unit in begun)
     todo = sum(unit.members * ((unit.epochs or epochs) - unit.epoch) for unit in units)
-    return pace * todo / max(1, sum(unit.state == "running" for unit in units))
+    workers = sum(unit.state == "running" for unit in units)
+    return pace * todo / max(1, workers)
 
 
 def is_over(now: Status) -> bool:
@@ -216,7 +227,8 @@ def is_over(now: Status) -> bool:
 def counts(study: Study) -> dict[str, Any]:
     """How many runs are done, failed, and left to do."""
     states = study.runs["status"]
-    done, failed = int((states == "done").sum()), int((states == "failed").sum())
+    done = int((states == "done").sum())
+    failed = int((states == "failed").sum())
     return {
         "runs": states.len(),
         "done": done,

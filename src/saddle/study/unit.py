@@ -115,7 +115,9 @@ class UnitRun:
         expected: Pace = UNKNOWN,
     ) -> None:
         """`expected` is how fast it will probably be."""
-        self.study, self.claim, self.name = study, claim, claim.unit
+        self.study = study
+        self.claim = claim
+        self.name = claim.unit
         self.chunking, self.listener = chunking, listener
         self.frame = unit_runs(study, self.name)
         self.checkpoint = study.path / "checkpoints" / f"{self.name}.safetensors"
@@ -324,7 +326,8 @@ def fail(study: Study, unit: str, reason: str) -> None:
         member_rows(frame, [{"status": "failed", "reason": reason}] * frame.height),
     )
     before = study.progress(unit)
-    epoch, epochs = before.get("epoch", 0), before.get("epochs", 0)
+    epoch = before.get("epoch", 0)
+    epochs = before.get("epochs", 0)
     write_progress(
         study.path, unit, "failed", epoch, epochs, before.get("seconds", 0.0), error=reason
     )

@@ -7,6 +7,7 @@ compiled policy; the learner sees the same Rollout from both.
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Bool, Float, Num, UInt64
 
 from saddle.tasks.spec import TaskSpec
 
@@ -14,19 +15,22 @@ from saddle.tasks.spec import TaskSpec
 class HostStep(NamedTuple):
     """One step of N worlds, auto-reset included. All arrays are float32 but the flags."""
 
-    obs: np.ndarray  # [N, obs_dim], what to act on next: first observations where an episode ended
-    final_obs: np.ndarray  # [N, obs_dim], before any reset
-    reward: np.ndarray  # [N]
-    cost: np.ndarray  # [N, m]
-    terminated: np.ndarray  # [N] bool
-    truncated: np.ndarray  # [N] bool
+    obs: Float[np.ndarray, "N obs"]
+    """What to act on next: first observations where an episode ended."""
+    final_obs: Float[np.ndarray, "N obs"]
+    """Before any reset."""
+    reward: Float[np.ndarray, " N"]
+    cost: Float[np.ndarray, "N m"]
+    terminated: Bool[np.ndarray, " N"]
+    truncated: Bool[np.ndarray, " N"]
 
 
 class Restarted(NamedTuple):
     """Worlds that could not go on from where they were saved, and began a new episode instead."""
 
-    where: np.ndarray  # [N] bool
-    obs: np.ndarray  # [N, obs_dim], what to act on next: first observations where `where` holds
+    where: Bool[np.ndarray, " N"]
+    obs: Float[np.ndarray, "N obs"]
+    """What to act on next: first observations where `where` holds."""
 
 
 class HostWorlds(Protocol):
@@ -34,14 +38,12 @@ class HostWorlds(Protocol):
 
     spec: TaskSpec
 
-    def reset(self, seeds: np.ndarray) -> np.ndarray:
-        """Start every world anew. seeds [N] uint64 -> first observations [N, obs_dim]."""
+    def reset(self, seeds: UInt64[np.ndarray, " N"]) -> Float[np.ndarray, "N obs"]:
+        """Start every world anew; returns the first observations."""
         ...
 
-    def step(self, actions: np.ndarray) -> HostStep:
-        """One env step of every world. actions [N, action_dim]: float32, or int32 below the spec's
-        `choices`.
-        """
+    def step(self, actions: Num[np.ndarray, "N action"]) -> HostStep:
+        """One env step of every world. Actions are float32, or int32 below the spec's `choices`."""
         ...
 
     def save(self) -> dict[str, np.ndarray]:

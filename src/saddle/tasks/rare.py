@@ -77,7 +77,8 @@ def _by(backend: ModuleType, rare: Callable[[X], Y], pred: Array, x: X, default:
 
 def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y, seldom: bool = False) -> Y:
     """The batched form: pred [N], leaves of x and default [N, ...]."""
-    n, backend = pred.shape[0], jax.default_backend()
+    n = pred.shape[0]
+    backend = jax.default_backend()
     size = lambda chunks: min(n, max(SMALLEST, -(-n // chunks)))
     asks_first = backend in CHUNKS or seldom
     chunk = size(CHUNKS.get(backend, GPU_CHUNKS))

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar, dataclass_transform
 
 import jax
 from jax import Array
+from jaxtyping import Bool, Float, Int, Key, Num, Shaped
 
 from saddle.tasks.spec import TaskSpec
 
@@ -27,19 +28,25 @@ def pytree(cls: T) -> T:
 
 @pytree
 class State:
-    """One world after a reset or a step. Tasks extend it with what their world needs.
+    """One world after a reset or a step, or N of them (`*N`). Tasks extend it with what their world
+    needs.
 
     `terminated` and `truncated` describe the step that led here; after either, the world must be
     reset.
     """
 
-    obs: Array  # [obs_dim]
-    reward: Array  # []
-    cost: Array  # [m], one entry per constraint
-    terminated: Array  # [] bool
-    truncated: Array  # [] bool
-    steps: Array  # [] int32, env steps since the reset
-    key: Array  # [] PRNG key that drives everything random after the reset
+    obs: Float[Array, "*N obs"]
+    reward: Float[Array, "*N"]
+    cost: Float[Array, "*N m"]
+    """One entry per constraint."""
+    terminated: Bool[Array, "*N"]
+    truncated: Bool[Array, "*N"]
+    steps: Int[Array, "*N"]
+    """Env steps since the reset."""
+    key: Shaped[Array, "..."]
+    """[*N] PRNG keys, which drive everything random after the reset. What replays a step without
+    randomness holds other numbers here.
+    """
 
 
 class Task(Protocol[S]):
@@ -54,10 +61,10 @@ class Task(Protocol[S]):
         """The task's facts."""
         ...
 
-    def reset(self, key: Array) -> S:
+    def reset(self, key: Key[Array, ""]) -> S:
         """A fresh world drawn from `key`."""
         ...
 
-    def step(self, state: S, action: Array) -> S:
+    def step(self, state: S, action: Num[Array, " action"]) -> S:
         """One env step."""
         ...

@@ -18,7 +18,8 @@ def figures(study: Path, out: Path, options: Options) -> None:
     """
     opened = saddle.open_study(study)
     with opened.reading():
-        runs, metrics = opened.runs, opened.scan_metrics()
+        runs = opened.runs
+        metrics = opened.scan_metrics()
         findings = analyze(runs, metrics, options)
         curves = training_curves(runs, metrics)
     files = write_all(findings, curves, out)

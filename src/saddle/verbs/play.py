@@ -117,9 +117,14 @@ def _replacing(out: Path) -> Iterator[Path]:
     """A file beside `out` that takes its place once it is whole. It is made at once, to fail before
     the work.
     """
-    if out.is_dir():
+    try:
+        is_folder = out.is_dir()
+        has_folder = out.parent.is_dir()
+    except OSError as error:
+        raise files.write_error(out, error) from None
+    if is_folder:
         raise SaddleError(f"cannot write {out}: it is a folder")
-    if not out.parent.is_dir():
+    if not has_folder:
         raise SaddleError(f"cannot write {out}: there is no folder {out.parent}")
     with files.replacing(out, files.AGAIN, durable=False) as unfinished:
         yield unfinished

@@ -187,13 +187,10 @@ def test_reference_rows_and_worlds_that_end():
     options: Any = {"xla_backend_optimization_level": 0}
     now, ended = program.compile(compiler_options=options)(state, actions)
 
-    done = jax.tree.map(
-        lambda leaf: np.asarray(leaf[:-3]), dataclasses.replace(ended, key=ended.steps)
-    )
-    motion = (done.qpos, done.qvel, done.velocity, done.obs, done.reward, done.cost[:, 0])
-    report = velocity.report(
-        rows, velocity.Outcome(*motion, done.terminated, done.truncated), "mjx-jax", "float32"
-    )
+    names = ("qpos", "qvel", "velocity", "obs", "reward", "cost", "terminated", "truncated")
+    done = {name: np.asarray(getattr(ended, name)[:-3]) for name in names}
+    done["cost"] = done["cost"][:, 0]
+    report = velocity.report(rows, velocity.Outcome(*done.values()), "mjx-jax", "float32")
     assert report.passed, report.lines
     assert max(line.percentiles[-1] for line in report.lines if line.quantity == "qvel") < 0.01
 

@@ -105,7 +105,8 @@ class Program(Memory):
             self.line(f"br label %{label}")
             self.open = False
             return
-        here, on = self._operand(when), self.label()
+        here = self._operand(when)
+        on = self.label()
         yes, no = (on, label) if unless else (label, on)
         self.line(f"br i1 {here}, label %{yes}, label %{no}")
         self.open = False
@@ -159,7 +160,8 @@ class Program(Memory):
                 "div", [self.float.type(1), self.emit("sqrt", numbers, dtype, {})], dtype, {}
             )
         if name in CALLS:
-            kind, letter = self._type(self.float), self.float.itemsize * 8
+            kind = self._type(self.float)
+            letter = self.float.itemsize * 8
             return self.set(
                 dtype, f"call {kind} @llvm.{CALLS[name]}.f{letter}({self.typed(numbers[0])})"
             )
@@ -253,7 +255,8 @@ class Program(Memory):
         """The whole function: from a pointer, which `head` takes apart, to a null pointer, which
         means: all is well.
         """
-        kind, letter = self._type(self.float), self.float.itemsize * 8
+        kind = self._type(self.float)
+        letter = self.float.itemsize * 8
         declared = [f"declare {kind} @llvm.{call}.f{letter}({kind})" for call in CALLS.values()]
         begin = [f"define ptr @{name}(ptr %frame) {{", "entry:", *self.stack]
         begin += [f"  %memory = alloca {kind}, i64 {max(self.most_words, 1)}, align 64", *head]

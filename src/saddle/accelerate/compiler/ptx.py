@@ -131,7 +131,8 @@ class Program(Memory):
         return self.emit("or", parts, bool, {})
 
     def _convert(self, x: Any, dtype: Any) -> Register:
-        to, of = np.dtype(dtype), np.dtype(x.dtype)
+        to = np.dtype(dtype)
+        of = np.dtype(x.dtype)
         if of.kind == "b":
             return self.select(x, to.type(0), to.type(1))
         if to.kind == "b":
@@ -169,7 +170,8 @@ class Program(Memory):
 
     def row(self, index: Register, words: int, base: Register | None = None) -> Register:
         """The address index * words after base, or after the start."""
-        far, out = self.register(np.int64), self.register(np.int64)
+        far = self.register(np.int64)
+        out = self.register(np.int64)
         self.line(f"mul.wide.s32 {far.name}, {index.name}, {4 * words}")
         self.line(f"add.u64 {out.name}, {far.name}, {'%memory' if base is None else base.name}")
         return out

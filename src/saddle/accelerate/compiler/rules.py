@@ -30,10 +30,10 @@ def is_known(x: Any) -> bool:
 
 def simplify(name: str, numbers: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of an elementwise primitive where it is known without computing, else None."""
-    if name == "convert_element_type" and np.dtype(numbers[0].dtype) == np.dtype(
-        params["new_dtype"]
-    ):
-        return numbers[0]
+    if name == "convert_element_type":
+        (number,) = numbers
+        if np.dtype(number.dtype) == np.dtype(params["new_dtype"]):
+            return number
     if all(is_known(x) for x in numbers):
         return FOLD[name](params, *numbers) if name in FOLD else None
     if name == "select_n":
@@ -42,7 +42,9 @@ def simplify(name: str, numbers: Sequence[Any], params: dict[str, Any]) -> Any:
             raise NotImplementedError(f"a kernel has no select_n among {len(cases)}")
         if which.dtype != bool:
             raise NotImplementedError(f"a kernel has no select_n by {which.dtype}")
-        return cases[int(which)] if is_known(which) else cases[0] if _same(*cases) else None
+        if is_known(which):
+            return cases[int(which)]
+        return cases[0] if _same(*cases) else None
     if len(numbers) == 2:
         return _with_known(name, *numbers)
     return None
@@ -117,7 +119,8 @@ FOLD: dict[str, Callable[..., Any]] = {
 
 
 # 2 / pi, and pi / 2 in three parts of few bits, so that multiples of the first two are exact
-QUARTERS, PARTS = 0.6366197723675814, (1.5703125, 4.837512969970703125e-4, 7.549789948768648e-8)
+QUARTERS = 0.6366197723675814
+PARTS = (1.5703125, 4.837512969970703125e-4, 7.549789948768648e-8)
 SINE = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)  # sin r = r + r^3 p(r^2), |r| < pi/4
 COSINE = (
     2.443315711809948e-5,
@@ -194,7 +197,8 @@ def _slice(params: dict[str, Any], aval: Any, x: np.ndarray) -> np.ndarray:
 
 
 def _iota(params: dict[str, Any], aval: Any) -> np.ndarray:
-    shape, axis = params["shape"], params["dimension"]
+    shape = params["shape"]
+    axis = params["dimension"]
     column = [np.dtype(params["dtype"]).type(k) for k in range(shape[axis])]
     return np.broadcast_to(
         np.array(column, object).reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape
@@ -205,7 +209,8 @@ def _gather(params: dict[str, Any], aval: Any, x: np.ndarray, indices: np.ndarra
     """With indices that are known."""
     if not all(is_known(x) for x in indices.flat):
         raise NotImplementedError("a kernel has no gather with indices that it computes")
-    dims, sizes = params["dimension_numbers"], params["slice_sizes"]
+    dims = params["dimension_numbers"]
+    sizes = params["slice_sizes"]
     batch = [d for d in range(len(aval.shape)) if d not in dims.offset_dims]
     window = [d for d in range(x.ndim) if d not in dims.collapsed_slice_dims]
     out = np.empty(aval.shape, object)
@@ -280,10 +285,12 @@ def _arg(better: Any) -> Callable[..., np.ndarray]:
         number = np.dtype(params["index_dtype"]).type
 
         def first(*column: Any) -> Any:
-            best, index = column[0], number(0)
+            best = column[0]
+            index = number(0)
             for k, value in enumerate(column[1:], 1):
                 wins = scope.apply(better, [value, best])
-                best, index = scope.select(wins, value, best), scope.select(wins, number(k), index)
+                best = scope.select(wins, value, best)
+                index = scope.select(wins, number(k), index)
             return index
 
         return _each(first, *rows(x, params["axes"][0]))
@@ -305,19 +312,21 @@ def _dot(scope: Any, params: dict[str, Any], a: np.ndarray, b: np.ndarray) -> np
     free_a = [d for d in range(a.ndim) if d not in (*sum_a, *batch_a)]
     free_b = [d for d in range(b.ndim) if d not in (*sum_b, *batch_b)]
     batch = [a.shape[d] for d in batch_a]
-    shape = (*batch, *(a.shape[d] for d in free_a), *(b.shape[d] for d in free_b))
-    depth, wide = int(np.prod([a.shape[d] for d in sum_a])), int(np.prod(batch))
+    rows_of_a = [a.shape[d] for d in free_a]
+    rows_of_b = [b.shape[d] for d in free_b]
+    depth = int(np.prod([a.shape[d] for d in sum_a]))
+    wide = int(np.prod(batch))
     a = a.transpose(*batch_a, *free_a, *sum_a).reshape(wide, -1, depth)
     b = b.transpose(*batch_b, *free_b, *sum_b).reshape(wide, -1, depth)
     places = np.indices((wide, a.shape[1], b.shape[1]))
-    return _each(lambda k, i, j: _product(scope, a[k, i], b[k, j]), *places).reshape(shape)
+    products = _each(lambda k, i, j: _product(scope, a[k, i], b[k, j]), *places)
+    return products.reshape((*batch, *rows_of_a, *rows_of_b))
 
 
 def _product(scope: Any, a: np.ndarray, b: np.ndarray) -> Any:
     """Inner product of two rows of numbers."""
-    return _chain(
-        scope, lax.add_p, [scope.apply(lax.mul_p, [x, y]) for x, y in zip(a, b, strict=True)]
-    )
+    products = [scope.apply(lax.mul_p, [x, y]) for x, y in zip(a, b, strict=True)]
+    return _chain(scope, lax.add_p, products)
 
 
 REDUCE: dict[str, Callable[..., np.ndarray]] = {

@@ -57,21 +57,23 @@ class Scope:
         self, primitive: Any, numbers: Sequence[Any], params: dict[str, Any] | None = None
     ) -> Any:
         """An elementwise primitive of numbers."""
-        name, params = primitive if isinstance(primitive, str) else primitive.name, params or {}
+        name = primitive if isinstance(primitive, str) else primitive.name
+        params = params or {}
         known = simplify(name, numbers, params)
         if known is not None:
             return known
         if name in ELEMENT and name not in self.program.native:
             return ELEMENT[name](self, params, *numbers)
-        dtype = (
-            params["new_dtype"]
-            if "new_dtype" in params
-            else bool
-            if name in COMPARE
-            else numbers[-1].dtype
-        )
+        dtype = numbers[-1].dtype
+        if name in COMPARE:
+            dtype = bool
+        if "new_dtype" in params:
+            dtype = params["new_dtype"]
+
+        def compute() -> Any:
+            return self.program.emit(name, [self.value(x) for x in numbers], dtype, params)
+
         key = (name, np.dtype(dtype), *map(_key, numbers))
-        compute = lambda: self.program.emit(name, [self.value(x) for x in numbers], dtype, params)
         return self._once(key, compute, *numbers)
 
     def select(self, mask: Any, yes: Any, no: Any) -> Any:
@@ -158,11 +160,16 @@ def _store(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list
 
 
 def _stored(scope: Scope, numbers: np.ndarray) -> np.ndarray:
-    there = all(is_known(x) for x in numbers.flat) or all(isinstance(x, Slot) for x in numbers.flat)
-    return numbers if there else _copied(scope, numbers)
+    """The same numbers, in memory or known in advance."""
+    if all(is_known(x) for x in numbers.flat):
+        return numbers
+    if all(isinstance(x, Slot) for x in numbers.flat):
+        return numbers
+    return _copied(scope, numbers)
 
 
 def _copied(scope: Scope, numbers: np.ndarray) -> np.ndarray:
+    """The numbers, each copied into a place of its own."""
     start = scope.program.reserve(numbers.size)
     slots = [Slot(start + i, x.dtype) for i, x in enumerate(numbers.flat)]
     for slot, x in zip(slots, numbers.flat, strict=True):
@@ -184,11 +191,14 @@ def _set(scope: Scope, variables: list[Register], numbers: Sequence[Any]) -> Non
 
 
 def _while(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
-    a, b = params["cond_nconsts"], params["body_nconsts"]
-    carry, program = args[a + b :], scope.program
+    a = params["cond_nconsts"]
+    b = params["body_nconsts"]
+    carry = args[a + b :]
+    program = scope.program
     variables = [program.variable(scope.value(x)) for x in _numbers(carry)]
     now = _arrays(variables, carry)
-    again, end = program.label(), program.label()
+    again = program.label()
+    end = program.label()
     program.place(again)
     with program.block():
         inner = scope.inner()
@@ -203,8 +213,11 @@ def _while(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list
 def _scan(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
     """A loop over rows: inputs come from memory, outputs go there."""
     a, b = _scan_counts(params)
-    jaxpr, length, program = params["jaxpr"], params["length"], scope.program
-    carry, rows = args[a : a + b], [_Rows(scope, xs) for xs in args[a + b :]]
+    jaxpr = params["jaxpr"]
+    length = params["length"]
+    program = scope.program
+    carry = args[a : a + b]
+    rows = [_Rows(scope, xs) for xs in args[a + b :]]
     outs = [v.aval for v in getattr(jaxpr, "jaxpr", jaxpr).outvars[b:]]
     starts = [program.reserve(length * int(np.prod(v.shape))) for v in outs]
     variables = [program.variable(scope.value(x)) for x in _numbers(carry)]
@@ -212,11 +225,9 @@ def _scan(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[
     count = _Count(program, length, program.team if scope.shared else 1)
     with program.block():
         inner = scope.inner()
-        at = (
-            inner.apply(lax.sub_p, [np.int32(length - 1), count.i])
-            if params["reverse"]
-            else count.i
-        )
+        at = count.i
+        if params["reverse"]:
+            at = inner.apply(lax.sub_p, [np.int32(length - 1), count.i])
         results = inner.run(jaxpr, [*args[:a], *now, *(r.row(inner, at) for r in rows)])
         for start, values in zip(starts, results[b:], strict=True):
             base = program.row(at, values.size)
@@ -224,13 +235,11 @@ def _scan(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[
                 program.store(Slot(start + k, x.dtype, base), inner.value(x))
         _set(inner, variables, _numbers(results[:b]))
     count.end(variables)
-    table = [
-        objects(
-            [Slot(s + k, v.dtype) for k in range(length * int(np.prod(v.shape)))],
-            (length, *v.shape),
-        )
-        for s, v in zip(starts, outs, strict=True)
-    ]
+    table = []
+    for start, v in zip(starts, outs, strict=True):
+        size = length * int(np.prod(v.shape))
+        slots = [Slot(start + k, v.dtype) for k in range(size)]
+        table.append(objects(slots, (length, *v.shape)))
     return [*now, *table]
 
 
@@ -238,12 +247,12 @@ class _Count:
     """The rows of a loop, or those of them that this thread of a team has."""
 
     def __init__(self, program: Code, length: int, team: int) -> None:
-        self.program, self.length, self.team = program, np.int32(length), team
-        self.i, self.again, self.past = (
-            program.variable(np.int32(0)),
-            program.label(),
-            program.label(),
-        )
+        self.program = program
+        self.length = np.int32(length)
+        self.team = team
+        self.i = program.variable(np.int32(0))
+        self.again = program.label()
+        self.past = program.label()
         if team > 1:
             program.copy(self.i, program.rank())
         program.place(self.again)
@@ -316,7 +325,10 @@ def _known_row(inner: Scope, numbers: np.ndarray, i: Register) -> Any:
 
 def _cond(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
     """Each thread runs its own branch."""
-    index, args, branches, program = args[0].item(), args[1:], params["branches"], scope.program
+    index = args[0].item()
+    args = args[1:]
+    branches = params["branches"]
+    program = scope.program
     if is_known(index):
         return scope.run(branches[int(index)], args)
     avals = [v.aval for v in getattr(branches[0], "jaxpr", branches[0]).outvars]

@@ -10,7 +10,7 @@ from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, Pair, St
 from saddle.analysis.findings.several import (
     Constraint,
     JointLambda,
-    Multiplier,
+    JointMultiplier,
     OtherConstraint,
 )
 from saddle.analysis.findings.study import Findings, RunCounts, Seed, TaskFindings
@@ -37,10 +37,10 @@ __all__ = [
     "Frontier",
     "Group",
     "JointLambda",
+    "JointMultiplier",
     "Kind",
     "LimitFinding",
     "Margin",
-    "Multiplier",
     "OtherConstraint",
     "Pair",
     "Profile",

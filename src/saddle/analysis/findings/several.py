@@ -28,15 +28,19 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class Multiplier:
+class JointMultiplier:
     """One constraint's share in a joint lambda*."""
 
     constraint: str
     limit: float
     status: Status | None
-    """'reached': it binds, its cost is at its limit. 'always below': it keeps its limit at the
+    """'reached': its cost falls through its limit. 'always below': it keeps its limit at the
     smallest lambda already. 'always above': it cannot be kept within the sweep while the others
     are. None: there is no profile.
+    """
+    binds: bool | None
+    """Whether its limit is what lambda* comes from: its cost is at the limit. None: it is not kept,
+    or there is no profile.
     """
     lambda_: Estimate
     """None unless reached."""
@@ -55,7 +59,7 @@ class JointLambda:
 
     task: str
     algorithm: str
-    multipliers: tuple[Multiplier, ...]
+    multipliers: tuple[JointMultiplier, ...]
     return_: Estimate
     """Expected where every constraint has its `train_at`."""
     reason: str

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Num, Shaped
 
 from saddle.learners import adam
 from saddle.learners.networks import distributions, plain
@@ -33,13 +34,15 @@ class PPOState(NamedTuple):
 class Samples(NamedTuple):
     """N steps and what is to be learned from them. S = 1 + m signals: reward, costs."""
 
-    # [N, obs_dim], normalised as the policy saw them; or those as the backend is best fed
-    obs: Array
-    action: Array  # [N, action_dim]
-    output: Array  # [N, outputs], of the actor that acted
-    log_prob: Array  # [N], likewise
-    advantage: Array  # [N, S]
-    target: Array  # [N, S], of the critics
+    obs: Shaped[Array, "..."]
+    """[N, obs_dim], normalised as the policy saw them; or those as the backend is best fed."""
+    action: Num[Array, "*M N action"]
+    output: Float[Array, "*M N outputs"]
+    """Of the actor that acted, as is log_prob."""
+    log_prob: Float[Array, "*M N"]
+    advantage: Float[Array, "*M N S"]
+    target: Float[Array, "*M N S"]
+    """Of the critics."""
 
 
 class Views(NamedTuple):

@@ -29,10 +29,8 @@ def binned(runs: list[str], metrics: pl.DataFrame) -> tuple[np.ndarray, np.ndarr
         pl.col("env_steps").max(),
         *(pl.col(name).cast(pl.Float64).fill_nan(None).mean() for name in QUANTITIES),
     )
-    steps, values = (
-        np.full((len(runs), bins), np.nan),
-        np.full((len(runs), bins, len(QUANTITIES)), np.nan),
-    )
+    steps = np.full((len(runs), bins), np.nan)
+    values = np.full((len(runs), bins, len(QUANTITIES)), np.nan)
     at = means["place"].to_numpy(), means["bin"].to_numpy()
     steps[at] = means["env_steps"].cast(pl.Float64).to_numpy()
     values[at] = means.select(QUANTITIES).fill_null(float("nan")).to_numpy()
@@ -48,7 +46,8 @@ def pack(values: np.ndarray) -> dict[str, Any] | None:
     known = np.isfinite(values)
     if not known.any():
         return None
-    lo, hi = float(values[known].min()), float(values[known].max())
+    lo = float(values[known].min())
+    hi = float(values[known].max())
     if lo == hi and known.all():
         return {"lo": lo, "hi": hi, "runs": []}
     share = (np.where(known, values, lo) - lo) / (hi - lo or 1.0)

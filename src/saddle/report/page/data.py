@@ -207,7 +207,8 @@ def _members(
     found: TaskFindings, finals: pl.DataFrame
 ) -> Iterator[tuple[str, float | None, tuple[float, ...], float | None, pl.DataFrame]]:
     """Rule, lambda, lambdas of the other constraints, limit and runs of each group and cell."""
-    swept, compared = finals.filter(IS_SWEEP), finals.filter(IS_COMPARISON)
+    swept = finals.filter(IS_SWEEP)
+    compared = finals.filter(IS_COMPARISON)
     others = [one.limit for one in found.constraint.others] if found.constraint else []
     compared = compared.filter(constraints.at_others("limits", found.constraint, others))
     for group in found.groups:

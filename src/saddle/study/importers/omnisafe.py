@@ -101,7 +101,9 @@ def import_logs(logs: Path, out: Path, on_message: Callable[[str], None]) -> tup
 
 def read_logs(logs: Path) -> tuple[list[Log], dict[str, str], list[str]]:
     """Every run below the folder; what was skipped, and why; and what else is worth saying."""
-    found, skipped, notes = [], {}, []
+    found = []
+    skipped = {}
+    notes = []
     for folder in _folders(logs):
         name = str(folder.relative_to(logs))
         try:
@@ -225,7 +227,9 @@ def _metrics(header: list[str], rows: list[list[str]]) -> pl.DataFrame:
 
 
 def _row(config: dict[str, Any], name: str) -> dict[str, Any]:
-    algorithm, task, seed = str(config["algo"]), str(config["env_id"]), int(config["seed"])
+    algorithm = str(config["algo"])
+    task = str(config["env_id"])
+    seed = int(config["seed"])
     settings = {**config.get("algo_cfgs", {}), **config.get("lagrange_cfgs", {})}
     rule, at = _rule(algorithm, config.get("lagrange_cfgs", {}))
     limit = None if rule == "fixed" else settings.get("cost_limit")

@@ -87,7 +87,8 @@ def solve(yaw: Array, f: Planar, h: float) -> Planar:
     """(M + h D)^-1 f. h = 0 gives the instantaneous acceleration, h = H the implicitly damped one
     of the step.
     """
-    c, s = jnp.cos(yaw), jnp.sin(yaw)
+    c = jnp.cos(yaw)
+    s = jnp.sin(yaw)
     mass = MASS + h * DAMPING
     inertia = INERTIA + h * YAW_DAMPING - MASS_OFFSET**2 / mass
     turn = (f.yaw + (MASS_OFFSET / mass) * (s * f.x - c * f.y)) / inertia
@@ -109,8 +110,10 @@ def sensors(agent: Agent, acceleration: Planar) -> Array:
     frame.
     """
     (_, _, yaw), v = agent
-    c, s = jnp.cos(yaw), jnp.sin(yaw)
-    zero, up = jnp.zeros_like(yaw), jnp.full_like(yaw, GRAVITY)
+    c = jnp.cos(yaw)
+    s = jnp.sin(yaw)
+    zero = jnp.zeros_like(yaw)
+    up = jnp.full_like(yaw, GRAVITY)
     forward = lambda p: c * p.x + s * p.y
     left = lambda p: c * p.y - s * p.x
     return jnp.stack(

@@ -78,7 +78,9 @@ class Button(PointTask):
         """A layout from the file, everything at rest, any button the goal."""
         key, place, turn, pick = jax.random.split(key, 4)
         xy = button_layouts.draw(place)
-        buttons, hazards, gremlins = xy[1:5], xy[5:9], xy[9:13]
+        buttons = xy[1:5]
+        hazards = xy[5:9]
+        gremlins = xy[9:13]
         agent_yaw, *gremlin_yaws = yaws(turn, 5)
         goal_button = _any_button(pick)
         state = ButtonState(

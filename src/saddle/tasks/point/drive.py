@@ -38,7 +38,8 @@ def _works() -> bool:
 
 def _in_ptx(worlds: Array) -> Array:
     """As `in_kernel`, or as a loop where that does not compile."""
-    count, default = worlds.shape[0], jnp.zeros((worlds.shape[0], 9), worlds.dtype)
+    count = worlds.shape[0]
+    default = jnp.zeros((worlds.shape[0], 9), worlds.dtype)
 
     def kernel() -> Array:
         gpu_kernel.prove(Branch.of(free_step, worlds, default))

@@ -75,24 +75,21 @@ def _one_by_one(
     ) -> tuple[Array, ...]:
         here = agent.at[0].add(jnp.where(meets, 0, AWAY))
         default = (*static[:2], flown, static[2], jnp.zeros((), bool))
-        return patch_rare(
-            _gremlin_contact,
-            busy,
-            (here, buttons, anchor, gremlin, time, action),
-            default,
-            kernel=True,
-        )
+        x = (here, buttons, anchor, gremlin, time, action)
+        return patch_rare(_gremlin_contact, busy, x, default, kernel=True)
 
     agents, accelerations, after, presses, touches = jax.vmap(one)(
         busy, meets, anchors, gremlins, flown
     )
-    of_met = lambda each, other: jnp.where(
-        jnp.any(meets), jnp.sum(jnp.where(meets[:, None], each, 0), axis=0), other
-    )
-    robot, acceleration, pressed = (
-        of_met(each, other)
-        for each, other in zip((agents, accelerations, presses), static, strict=True)
-    )
+
+    def of_met(each: Array, other: Array) -> Array:
+        """The robot as the gremlin that it meets has it, or as it is without any."""
+        met = jnp.any(meets)
+        return jnp.where(met, jnp.sum(jnp.where(meets[:, None], each, 0), axis=0), other)
+
+    robot = of_met(agents, static[0])
+    acceleration = of_met(accelerations, static[1])
+    pressed = of_met(presses, static[2])
     return robot, acceleration, after, pressed.astype(bool), jnp.any(touches)
 
 
@@ -111,8 +108,9 @@ def _busy(
     """
     half = 0.5 * anchors[:, 2]
     tilt = jnp.abs(gremlins[:, 3] * jnp.sin(half) - gremlins[:, 6] * jnp.cos(half))
-    largest = lambda columns: jnp.max(jnp.abs(columns), axis=1)
-    turned = jnp.maximum(largest(gremlins[:, 4:6]), largest(gremlins[:, 10:])) > world.QUIET
+    leaning = _largest(gremlins[:, 4:6])
+    spinning = _largest(gremlins[:, 10:])
+    turned = jnp.maximum(leaning, spinning) > world.QUIET
     lowest = jnp.minimum(gremlins[:, 2] + body.DT * jnp.minimum(gremlins[:, 9], 0), flown[:, 2])
     at_button = world.gap(gremlins[:, None], buttons) < FLAT_REACH + BUTTON_RADIUS + far[:, None]
     at_other = _apart(gremlins) < 2 * FLAT_REACH + _drift(gremlins, flown)
@@ -124,16 +122,20 @@ def _busy(
     return turned | (tilt > world.QUIET) | (lowest < scenes.SMALL_HALF[2]) | met
 
 
+def _largest(columns: Array) -> Array:
+    """[4] The largest number of each row, without its sign."""
+    return jnp.max(jnp.abs(columns), axis=1)
+
+
 def _drift(gremlins: Array, flown: Array) -> Array:
     """[4, 4] How far two gremlins that are left alone move against each other in the plane, m:
     mostly in parallel.
     """
-    ahead, way = gremlins[:, 7:9], flown[:, :2] - gremlins[:, :2]
-    return (
-        body.DT * world.gap(ahead[:, None], ahead[None])
-        + world.gap(way[:, None], way[None])
-        + world.SLACK
-    )
+    ahead = gremlins[:, 7:9]
+    way = flown[:, :2] - gremlins[:, :2]
+    by_speed = body.DT * world.gap(ahead[:, None], ahead[None])
+    by_way = world.gap(way[:, None], way[None])
+    return by_speed + by_way + world.SLACK
 
 
 def _nearest(busy: Array, gap: Array) -> Array:
@@ -204,10 +206,8 @@ def _contacts(
         scenes.robot_contacts(robot, bodies, kind),
     )
     on_buttons = scenes.spheres_with_boxes(buttons, BUTTON_RADIUS, bodies, axes)
-    fixed, floor_ = (
-        scenes.fixed_contacts(on_buttons, bodies, kind),
-        scenes.floor_contacts(floor, bodies, kind),
-    )
+    fixed = scenes.fixed_contacts(on_buttons, bodies, kind)
+    floor_ = scenes.floor_contacts(floor, bodies, kind)
     held = jnp.any(pressed, axis=0) | jnp.any(touched, axis=0)
     return Touching(Groups(static, at_robot, fixed, floor_), held, touched)
 

@@ -44,9 +44,8 @@ def place(
     start = (key, jnp.zeros((), jnp.int32), nothing)
     # So many rounds it takes at least. A loop of known length needs no answer from a GPU before it
     # can go on.
-    start = jax.lax.fori_loop(
-        0, count if restart else 0, lambda _, carry: next_object(carry), start
-    )
+    rounds = count if restart else 0
+    start = jax.lax.fori_loop(0, rounds, lambda _, carry: next_object(carry), start)
     key, i, placed = jax.lax.while_loop(lambda carry: carry[1] < count, next_object, start)
     return key, placed, i == count
 
@@ -64,8 +63,11 @@ def sample_goal(
         return ~found & (blocks < GOAL_BLOCKS)
 
     def next_block(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        key, draw = jax.random.split(carry[0])
-        return key, carry[1] + 1, *_draw(draw, jnp.asarray(keepout, radii.dtype), others, radii)
+        key, blocks, _, _ = carry
+        key, draw = jax.random.split(key)
+        blocks = blocks + 1
+        goal, found = _draw(draw, jnp.asarray(keepout, radii.dtype), others, radii)
+        return key, blocks, goal, found
 
     start = (key, jnp.zeros((), jnp.int32), jnp.zeros(2, others.dtype), jnp.zeros((), bool))
     key, _, goal, found = jax.lax.while_loop(more, next_block, next_block(start))

@@ -30,11 +30,13 @@ def lidars(q: Planar, groups: Sequence[Array], reach: float) -> list[Array]:
     go.
     """
     readings = _readings(q, jnp.concatenate(groups), reach)
-    ends = [sum(len(group) for group in groups[: i + 1]) for i in range(len(groups))]
-    return [
-        jnp.max(readings[end - len(group) : end], axis=0)
-        for group, end in zip(groups, ends, strict=True)
-    ]
+    found = []
+    start = 0
+    for group in groups:
+        end = start + len(group)
+        found.append(jnp.max(readings[start:end], axis=0))
+        start = end
+    return found
 
 
 def _readings(q: Planar, objects: Array, reach: float) -> Array:
@@ -44,9 +46,12 @@ def _readings(q: Planar, objects: Array, reach: float) -> Array:
     them. In units of a bin that is a trapezoid: 1 up to half a bin from the bin's centre, then
     falling to 0 over one bin.
     """
-    c, s = jnp.cos(q.yaw), jnp.sin(q.yaw)
-    dx, dy = objects[:, 0] - q.x, objects[:, 1] - q.y
-    ahead, left = c * dx + s * dy, c * dy - s * dx
+    c = jnp.cos(q.yaw)
+    s = jnp.sin(q.yaw)
+    dx = objects[:, 0] - q.x
+    dy = objects[:, 1] - q.y
+    ahead = c * dx + s * dy
+    left = c * dy - s * dx
     closeness = jnp.maximum(0, reach - jnp.hypot(dx, dy)) / reach
     angle = jnp.arctan2(left, ahead) * (BINS / (2 * jnp.pi))
     off = angle[:, None] - jnp.asarray(_CENTRES, angle.dtype)

@@ -84,7 +84,8 @@ class Push(PointTask):
         plus 1 on success. agent, acceleration and box are those at the end of the step; everything
         else is taken from the state before.
         """
-        to_box, to_goal = _above(box, agent, body.HEIGHT), _above(box, state.goal, GOAL_HEIGHT)
+        to_box = _above(box, agent, body.HEIGHT)
+        to_goal = _above(box, state.goal, GOAL_HEIGHT)
         met = to_goal <= GOAL_RADIUS
         others = jnp.concatenate(
             [agent[None, :2], state.hazards, state.pillar[None], box[None, :2]]
@@ -138,5 +139,7 @@ def _above(box: Array, xy: Array, z: float) -> Array:
     """Distance in space from the box's centre to the point (xy, z): the reference measures in three
     dimensions.
     """
-    dx, dy, dz = box[0] - xy[0], box[1] - xy[1], box[2] - z
+    dx = box[0] - xy[0]
+    dy = box[1] - xy[1]
+    dz = box[2] - z
     return jnp.sqrt(dx * dx + dy * dy + dz * dz)

@@ -32,9 +32,8 @@ def goal_step(agent: Array, vase: Array, action: Array) -> tuple[Array, Array, A
     """agent [6], vase [13], action [2] -> agent, acceleration [3], vase."""
     moved, acceleration = free(agent, action)
     touch = near(agent, vase, SMALL_WIDTH, travel(vase[7:10])) | _awake(vase, VASE_AT_REST)
-    return patch_rare(
-        _goal_contacts, touch, (agent, vase, action), (moved, acceleration, vase), kernel=True
-    )
+    untouched = (moved, acceleration, vase)
+    return patch_rare(_goal_contacts, touch, (agent, vase, action), untouched, kernel=True)
 
 
 def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[Array, Array, Array]:
@@ -42,9 +41,8 @@ def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[A
     moved, acceleration = free(agent, action)
     at_pillar = gap(agent[:2], pillar) < body.REACH + PILLAR_RADIUS + travel(agent[3:5])
     touch = near(agent, box, BOX_WIDTH, travel(box[7:10])) | _awake(box, BOX_AT_REST) | at_pillar
-    return patch_rare(
-        _push_contacts, touch, (agent, pillar, box, action), (moved, acceleration, box), kernel=True
-    )
+    untouched = (moved, acceleration, box)
+    return patch_rare(_push_contacts, touch, (agent, pillar, box, action), untouched, kernel=True)
 
 
 def free(agent: Array, action: Array) -> tuple[Array, Array]:
@@ -67,10 +65,13 @@ def near(agent: Array, bodies: Array, half: float, far: Array | float) -> Array:
     """Whether the robot may touch a body [13] (or bodies [B, 13]) of that half-width that gets so
     far in the step.
     """
-    w, z = bodies[..., 3], bodies[..., 6]
+    w = bodies[..., 3]
+    z = bodies[..., 6]
     c, s = w * w - z * z, 2 * w * z  # of the yaw, for a body that stands upright
-    x, y = agent[0] - bodies[..., 0], agent[1] - bodies[..., 1]
-    ahead, left = jnp.abs(c * x + s * y), jnp.abs(c * y - s * x)
+    x = agent[0] - bodies[..., 0]
+    y = agent[1] - bodies[..., 1]
+    ahead = jnp.abs(c * x + s * y)
+    left = jnp.abs(c * y - s * x)
     outside = jnp.hypot(jnp.maximum(ahead - half, 0), jnp.maximum(left - half, 0))
     return outside < body.REACH + TILT + travel(agent[3:5]) + far
 
@@ -78,9 +79,9 @@ def near(agent: Array, bodies: Array, half: float, far: Array | float) -> Array:
 def _awake(free: Array, height: float) -> Array:
     """Whether a free body [13] is not at rest on the floor."""
     moving = jnp.max(jnp.abs(free[7:])) > QUIET
-    return (
-        moving | (jnp.abs(free[2] - height) > HEIGHT_SLACK) | (jnp.max(jnp.abs(free[4:6])) > QUIET)
-    )
+    lifted = jnp.abs(free[2] - height) > HEIGHT_SLACK
+    tilted = jnp.max(jnp.abs(free[4:6])) > QUIET
+    return moving | lifted | tilted
 
 
 def run(

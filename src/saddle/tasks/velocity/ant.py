@@ -21,7 +21,8 @@ def unhealthy(qpos: Array, qvel: Array) -> Array:
 
 def info(position: Array, velocity: Array, reward: Array) -> dict[str, Array]:
     """Where it is, how fast, and the parts of the reward."""
-    x, y = position[..., 0], position[..., 1]
+    x = position[..., 0]
+    y = position[..., 1]
     run = velocity[..., 0]
     return {
         "reward_forward": run,

@@ -141,7 +141,8 @@ def glide(qpos: Array, turn: Array, xp: Any) -> Array:
     rotation in body axes.
     """
     half = xp.sqrt(xp.sum(xp.square(turn[..., 3:6]), axis=-1)) / 2
-    w, scale = xp.cos(half), xp.sinc(half / xp.pi) / 2
+    w = xp.cos(half)
+    scale = xp.sinc(half / xp.pi) / 2
     x, y, z = (scale * turn[..., i] for i in (3, 4, 5))
     a, b, c, d = (qpos[..., i] for i in (3, 4, 5, 6))
     turned = (a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y)

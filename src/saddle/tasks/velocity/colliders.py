@@ -52,7 +52,8 @@ def _jax_collider() -> Any:
     @collider(ncon=2)
     def plane_capsule(plane: Any, capsule: Any) -> tuple[Array, Array, Array]:
         """Distances [2], positions [2, 3] and frames [2, 3, 3] of both ends."""
-        normal, axis = plane.mat[:, 2], capsule.mat[:, 2]
+        normal = plane.mat[:, 2]
+        axis = capsule.mat[:, 2]
         reach = axis * capsule.size[1]
         ends = [
             _plane_sphere(normal, plane.pos, capsule.pos + end, capsule.size[0])

@@ -66,7 +66,8 @@ class MjxTask:
 
     def reset(self, key: Array) -> VelocityState:
         """The model's first pose with noise on every coordinate."""
-        body, model = self.body, models.compiled(self.body.model())
+        body = self.body
+        model = models.compiled(self.body.model())
         key, positions, speeds = jax.random.split(key, 3)
         noise = lambda key, size: jax.random.uniform(
             key, (size,), minval=-body.noise, maxval=body.noise
@@ -78,7 +79,8 @@ class MjxTask:
             if body.normal
             else noise(speeds, model.nv)
         )
-        still, no = jnp.zeros(body.travels), jnp.zeros((), bool)
+        still = jnp.zeros(body.travels)
+        no = jnp.zeros((), bool)
         return VelocityState(
             obs=observe(body, qpos, qvel, jnp),
             reward=jnp.zeros(()),

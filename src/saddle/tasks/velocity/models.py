@@ -64,7 +64,8 @@ def _leg(
     """Thigh, leg and foot of Hopper and Walker2d. foot: the foot body's x; heel, toe: the ends of
     its capsule there.
     """
-    bent, ankle = f'axis="0 -1 0" range="{math.radians(-150)!r} 0"', math.radians(45)
+    bent = f'axis="0 -1 0" range="{math.radians(-150)!r} 0"'
+    ankle = math.radians(45)
     return f"""
       <body name="thigh{suffix}" pos="0 0 -.2">
         <joint name="thigh{suffix}" {bent}/>
@@ -160,7 +161,8 @@ def ant() -> str:
     legs = ""
     for i, (x, y) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1)), start=1):
         low, high = (30, 70) if i in (1, 4) else (-70, -30)
-        axis, reach = ("-1 1 0" if i % 2 else "1 1 0"), f"{0.2 * x} {0.2 * y} 0"
+        axis = "-1 1 0" if i % 2 else "1 1 0"
+        reach = f"{0.2 * x} {0.2 * y} 0"
         link = f'<geom type="capsule" fromto="0 0 0 {reach}" size=".08" rgba="{RIGHT if x > 0 else LEFT}"/>'
         foot = link.replace(reach, f"{0.4 * x} {0.4 * y} 0")
         legs += f"""<body>{link}<body pos="{reach}">

@@ -78,7 +78,8 @@ class NativeWorlds:
         if ended.any():
             obs = final.copy()
             obs[ended] = self.restart(ended)
-        reward, cost = made.reward.astype(np.float32), made.cost.astype(np.float32)
+        reward = made.reward.astype(np.float32)
+        cost = made.cost.astype(np.float32)
         return HostStep(obs, final, reward, cost, made.terminated, made.truncated)
 
     def advance(self, actions: np.ndarray) -> Transition:
@@ -88,7 +89,8 @@ class NativeWorlds:
             self.qpos, self.qvel, np.minimum(np.maximum(actions, -1), 1)
         )
         velocity = (seen - self.seen) / self.spec.dt
-        self.seen, self.steps = seen, self.steps + 1
+        self.seen = seen
+        self.steps = self.steps + 1
         with np.errstate(invalid="ignore", over="ignore"):
             ruled = settle(self.body, self.qpos, self.qvel, velocity, actions, np)
         if ruled.diverged.any():
@@ -105,7 +107,8 @@ class NativeWorlds:
         """
         model, noise = self.physics.model, self.body.noise
         chosen = [self._draws[i] for i in np.flatnonzero(where)]
-        places, speeds = np.empty((len(chosen), model.nq)), np.empty((len(chosen), model.nv))
+        places = np.empty((len(chosen), model.nq))
+        speeds = np.empty((len(chosen), model.nv))
         for draw, place, speed in zip(
             chosen, places, speeds, strict=True
         ):  # in the order of the reference's draws

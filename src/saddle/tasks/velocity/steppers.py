@@ -119,7 +119,8 @@ def _linked_pairs(model: Any) -> int:
                 model.geom_contype[a] & model.geom_conaffinity[b]
                 or model.geom_contype[b] & model.geom_conaffinity[a]
             )
-            first, second = model.geom_bodyid[a], model.geom_bodyid[b]
+            first = model.geom_bodyid[a]
+            second = model.geom_bodyid[b]
             near = (
                 first in (second, model.body_parentid[second])
                 or second == model.body_parentid[first]

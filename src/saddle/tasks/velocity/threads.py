@@ -87,13 +87,17 @@ class Physics:
         reference sees.
         """
         h = self.model.opt.timestep
-        place, speed, slope = qpos, qvel, np.zeros_like(qvel)
+        place = qpos
+        speed = qvel
+        slope = np.zeros_like(qvel)
         mean_speed = mean_slope = 0.0
         for weight, reach in ((1 / 6, 0), (1 / 3, h / 2), (1 / 3, h / 2), (1 / 6, h)):
             if reach:
-                place, speed = glide(qpos, reach * speed, np), qvel + reach * slope
+                place = glide(qpos, reach * speed, np)
+                speed = qvel + reach * slope
             slope = (self._roll(self._slope, place, speed, control, 1)[1] - speed) / h
-            mean_speed, mean_slope = mean_speed + weight * speed, mean_slope + weight * slope
+            mean_speed = mean_speed + weight * speed
+            mean_slope = mean_slope + weight * slope
         return Moved(glide(qpos, h * mean_speed, np), qvel + h * mean_slope, place[:, :2])
 
 

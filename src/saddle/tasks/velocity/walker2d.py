@@ -14,7 +14,8 @@ LOWEST, HIGHEST, STEEPEST = 0.8, 2.0, 1.0  # m, m, rad
 
 def unhealthy(qpos: Array, qvel: Array) -> Array:
     """Too low, too high, or leaning too far. qpos [..., 9], qvel [..., 9] -> [...] bool."""
-    height, pitch = qpos[..., 1], qpos[..., 2]
+    height = qpos[..., 1]
+    pitch = qpos[..., 2]
     return (height <= LOWEST) | (height >= HIGHEST) | (abs(pitch) >= STEEPEST)
 
 

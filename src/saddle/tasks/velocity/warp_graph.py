@@ -48,7 +48,8 @@ def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mo
     contacts, rows = most_contacts(body)
 
     def batched(batch: Batch) -> Moved:
-        worlds, dtype = batch[0].shape[0], batch[0].dtype
+        worlds = batch[0].shape[0]
+        dtype = batch[0].dtype
         batch = jax.tree.map(lambda x: x.astype(jnp.float32), batch)  # Warp has no other
         run = lambda room, batch: _call(body, iterations, worlds, room)(*batch)
         *usual, exceeded = run(

@@ -64,7 +64,8 @@ def _say(result: Result, as_json: bool, first: bool) -> None:
         print(json.dumps(dataclasses.asdict(result)), file=sys.stderr, flush=True)
         return
     if first:
-        runs, cores = counted(result.members, "run"), counted(result.cores, "core")
+        runs = counted(result.members, "run")
+        cores = counted(result.cores, "core")
         print(f"{runs} of {result.algorithm}, {result.device}, {cores}")
     titles = ("env steps/s", "epoch s", "rollout", "update", "waiting", "TFLOP/s", "compile s")
     columns = [Column("task", identifies=True, least=28), Column("precision", identifies=True)]

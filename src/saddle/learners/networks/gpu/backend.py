@@ -95,7 +95,8 @@ def _trial(settings: NetworkSettings) -> Any:
     """What a minibatch does with a critic and with an actor of two outputs, of few samples and
     inputs.
     """
-    x, ones = jnp.ones((ROWS, 8)), jnp.ones((2, ROWS))
+    x = jnp.ones((ROWS, 8))
+    ones = jnp.ones((2, ROWS))
     critic = rounded(settings, init_net(jax.random.key(0), (8, *settings.hidden, 1)))
     actor = rounded(settings, init_net(jax.random.key(1), (8, *settings.hidden, 2)))
     fitted = regression(settings, critic, x, ones[0], ones[0])
@@ -177,8 +178,10 @@ def regression(
     in], weight [N].
     """
     _, (_, b2), last = view.net
-    trace, n = _hidden(settings, view, x), x.shape[0]
-    target, weight = _fill(trace, target), _fill(trace, weight)
+    trace = _hidden(settings, view, x)
+    n = x.shape[0]
+    target = _fill(trace, target)
+    weight = _fill(trace, weight)
     size = jnp.maximum(jnp.abs(target).max(), SMALL_TARGET) * jnp.abs(last[0]).max()
     scale = _unit(weight.max() * size) * HEADROOM
     error, delta, sums, top = _errors(

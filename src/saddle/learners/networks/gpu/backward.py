@@ -59,7 +59,8 @@ def gradients(
     """As `heads.gradients`. y [N, H] and its per [1], b [H], w [H, A], last [N, A], weights [K,
     N].
     """
-    k, a = weights.shape[0], w.shape[1]
+    k = weights.shape[0]
+    a = w.shape[1]
     *deltas, sums = _head_gradients(activation, plain)((y, per, b, w.T, last, weights))
     sums = sums.sum(0).reshape(k, 1 + a, -1)
     return deltas, sums[:, 0], jnp.moveaxis(sums[:, 1:], 1, 2)
@@ -89,11 +90,9 @@ def gradients_text(
     """Name and text of the kernel. Its arrays: y, per, b, w, last, weights, then the deltas and the
     sums.
     """
-    name, deltas, row_bytes = (
-        f"tops_{activation}_{half}_{n}_{h}_{a}_{k}_{plain:d}",
-        k + plain,
-        2 * h,
-    )
+    name = f"tops_{activation}_{half}_{n}_{h}_{a}_{k}_{plain:d}"
+    deltas = k + plain
+    row_bytes = 2 * h
     each = span(k * (1 + a))
     lines = [*places(n, h, OWN, each, THREADS, a), *at("%end", 4, "%sample", 4 * a)]
     # weights are [K, N], member by member

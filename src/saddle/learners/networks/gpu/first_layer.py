@@ -60,7 +60,9 @@ def _stride(inputs: int) -> int:
 @cache
 def program_text(activation: str, half: str, n: int, p: int, h: int) -> tuple[str, str]:
     """Name and text of the kernel for networks of one shape."""
-    name, columns, stride = f"first_{activation}_{half}_{n}_{p}_{h}", min(COLUMNS, h), _stride(p)
+    name = f"first_{activation}_{half}_{n}_{p}_{h}"
+    columns = min(COLUMNS, h)
+    stride = _stride(p)
     lines = [
         *_places(n, p, h, columns),
         *_copy_weights(p, columns),
@@ -144,7 +146,9 @@ def _places(n: int, p: int, h: int, columns: int) -> list[str]:
 
 def _copy_weights(p: int, columns: int) -> list[str]:
     """A block's columns of weights into shared memory, 16 bytes at a time."""
-    parts, lines, four = p // 8, [], "{%v0, %v1, %v2, %v3}"
+    parts = p // 8
+    lines = []
+    four = "{%v0, %v1, %v2, %v3}"
     for k in range(columns * parts // THREADS):
         lines += [
             f"add.u32 %i, %thread, {k * THREADS}",
@@ -186,7 +190,8 @@ def _load_samples(p: int) -> list[str]:
 
 def _multiply(half: str, p: int) -> list[str]:
     """32 columns of 32 samples: 2 by 4 tiles, c[tile of samples][tile of columns][4]."""
-    steps, stride = p // 16, _stride(p)
+    steps = p // 16
+    stride = _stride(p)
     lines = [f"mov.f32 %c{k}, 0f00000000" for k in range(32)]
     for k in range(-(-p // 32)):
         whole = 32 * (k + 1) <= p
@@ -218,8 +223,8 @@ def _tile(half: str, steps: int, step: int, rows: int, tile: int, of_two: int) -
 def _finish(activation: str, half: str, h: int) -> list[str]:
     """Biases, activation, and 8 columns of each of the four samples written."""
     lines = [
-        f"ld.global.v4.f32 {{{', '.join(f'%b{k + i}' for i in range(4))}}}, [%bias+{4 * k}]"
-        for k in (0, 4)
+        "ld.global.v4.f32 {%b0, %b1, %b2, %b3}, [%bias+0]",
+        "ld.global.v4.f32 {%b4, %b5, %b6, %b7}, [%bias+16]",
     ]
     for row in range(4):
         for k in range(8):

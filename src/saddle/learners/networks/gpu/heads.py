@@ -24,9 +24,12 @@ from saddle.learners.networks.gpu.kernels import (
 )
 
 # Rows and columns at a time, rows that a program goes through, warps; chosen as those of `kernels`.
-OUTPUTS, OUTPUTS_MANY = (8, 2), (64, 32, 2)
+OUTPUTS = (8, 2)
+OUTPUTS_MANY = (64, 32, 2)
 REGRESSION = (1, 32, 1)
-TOPS_ONE, TOPS_MORE, TOPS_MANY = (4, 256, 256, 2), (16, 128, 256, 8), (64, 64, 256, 4)
+TOPS_ONE = (4, 256, 256, 2)
+TOPS_MORE = (16, 128, 256, 8)
+TOPS_MANY = (64, 64, 256, 4)
 DELTA = (64, 64, 4)
 TOGETHER = 4  # rows of a regression that are under way at once
 FEW = (
@@ -135,7 +138,9 @@ def regression(
         ):
             sums[0, j, :] = jnp.sum(total, 0)
 
-    each, whole, tile = block((span,), "i"), block((h,), "_"), block((span, h), "i_")
+    each = block((span,), "i")
+    whole = block((h,), "_")
+    tile = block((span, h), "i_")
     run = call(
         kernel,
         (1, n // span),
@@ -196,7 +201,8 @@ def gradients(
         for j, total in enumerate(_fold(span // rows, load, some, start, ahead=k > 1)):
             partial[0, j, :] = jnp.sum(total, 0)
 
-    tile, each = block((span, width), "ij"), lambda count: block((count, span), "_i")
+    tile = block((span, width), "ij")
+    each = lambda count: block((count, span), "_i")
     partial = ShapeDtypeStruct((n // span, k * (1 + a), h), float32)
     run = call(
         kernel,
@@ -255,7 +261,8 @@ def _many_head_gradients(
         start = tuple(jnp.zeros(x.shape[1:], float32) for x in (of_deltas, of_w))
         of_deltas[0], of_w[0] = jax.lax.fori_loop(0, span // rows, some, start)
 
-    tile, each = block((span, width), "ij"), lambda count: block((count, span), "_i")
+    tile = block((span, width), "ij")
+    each = lambda count: block((count, span), "_i")
     totals = [x.shape[0] for x in (shares, pulls)]
     run = call(
         kernel,

@@ -27,8 +27,10 @@ from saddle.learners.networks.activations import Activation
 # Of each kernel: rows and columns at a time, rows that a program goes through, warps. The fastest
 # of those tried on a Hopper GPU with layers of 512 and 1024 samples, for inputs no wider than
 # NARROW (NARROW_BACK) and for wider ones.
-FIRST, FIRST_WIDE = (64, 128, 256, 4), (128, 64, 128, 4)
-BOTTOMS, BOTTOMS_WIDE = (32, 128, 4), (32, 64, 4)
+FIRST = (64, 128, 256, 4)
+FIRST_WIDE = (128, 64, 128, 4)
+BOTTOMS = (32, 128, 4)
+BOTTOMS_WIDE = (32, 64, 4)
 SQUARES = (64, 128, 256, 8)
 NARROW, NARROW_BACK = 32, 160
 COLUMNS = 16  # a tensor core takes no fewer
@@ -43,7 +45,8 @@ def first(activation: Activation, x: Array, w: Array, b: Array, per: Array, unit
     """
     (n, p), h = x.shape, w.shape[1]
     rows, columns, span, warps = FIRST if p <= NARROW else FIRST_WIDE
-    columns, cuts = min(columns, h), pieces(p)
+    columns = min(columns, h)
+    cuts = pieces(p)
 
     def kernel(*refs: Any) -> None:
         xs, ws, (b, per, unit, out) = refs[: len(cuts)], refs[len(cuts) : -4], refs[-4:]
@@ -87,10 +90,13 @@ def first_layer_gradients(
     """
     (n, h), p, k = back.shape, x.shape[1], 1 if weights is None else weights.shape[0]
     rows, columns, warps = BOTTOMS if k * p <= NARROW_BACK else BOTTOMS_WIDE
-    columns, cuts = min(columns, h), pieces(p)
+    columns = min(columns, h)
+    cuts = pieces(p)
 
     def kernel(back: Any, act: Any, per: Any, *rest: Any) -> None:
-        xs, given, out = rest[: len(cuts)], rest[len(cuts) : -k * len(cuts)], rest[-k * len(cuts) :]
+        xs = rest[: len(cuts)]
+        given = rest[len(cuts) : -k * len(cuts)]
+        out = rest[-k * len(cuts) :]
 
         def some(i: Array, totals: list[Array]) -> list[Array]:
             at = pl.ds(i * rows, rows)
@@ -131,7 +137,8 @@ def squares(x: Array, delta: Array) -> Array:
     """
     (n, h), wide = x.shape, delta.shape[1]
     rows, height, width, warps = SQUARES
-    height, width = min(height, h), min(width, wide)
+    height = min(height, h)
+    width = min(width, wide)
 
     def kernel(x: Any, delta: Any, out: Any) -> None:
         def some(i: Array, total: Array) -> Array:

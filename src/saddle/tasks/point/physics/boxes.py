@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.tasks.point.physics.once import add_all, once, unless
-from saddle.tasks.point.physics.vec import Axes, Vec, pick, pick_vec, stack, where
+from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick, pick_vec, stack, where
 
 FACE_RISE = 0.5  # against a face the reference's engine reports half the depth as the distance
 TINY = 1e-15  # slopes below this are degenerate, as in the reference's engine
@@ -114,16 +114,19 @@ def _slack(overlap: Array) -> Array | float:
 
 def _spread(a: Box, b: Box) -> tuple[_Solid, _Solid]:
     """Both boxes with every array of one shape."""
-    shape = jnp.broadcast_shapes(
-        *(jnp.shape(v) for box in (a, b) for v in (*box.center, *box.half))
-    )
+    parts = (*a.center, *a.half, *b.center, *b.half)
+    shape = jnp.broadcast_shapes(*(jnp.shape(part) for part in parts))
     dtype = b.center.x.dtype
-    full = lambda v: Vec(*(jnp.broadcast_to(part, shape) for part in v))
-    solid = lambda box: _Solid(
-        full(box.center),
-        stack([full(axis) for axis in box.axes]),
-        jnp.stack([jnp.broadcast_to(jnp.asarray(h, dtype), shape) for h in box.half]),
-    )
+
+    def full(v: Vec) -> Vec:
+        return Vec(*(jnp.broadcast_to(part, shape) for part in v))
+
+    def solid(box: Box) -> _Solid:
+        center = full(box.center)
+        axes = stack([full(axis) for axis in box.axes])
+        half = [jnp.broadcast_to(jnp.asarray(h, dtype), shape) for h in box.half]
+        return _Solid(center, axes, jnp.stack(half))
+
     return solid(a), solid(b)
 
 
@@ -150,10 +153,12 @@ def _edge_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array, Vec]:
     axis = axis * (1 / jnp.where(real, length, 1))
     along = axis.dot(offset)
     axis = axis * jnp.where(along < 0, -1, 1)
-    reach = add_all(
-        a.half[k] * jnp.abs(axis.dot(a.axes[k])) + b.half[k] * jnp.abs(axis.dot(b.axes[k]))
-        for k in range(3)
-    )
+    parts = []
+    for k in range(3):
+        of_a = a.half[k] * jnp.abs(axis.dot(a.axes[k]))
+        of_b = b.half[k] * jnp.abs(axis.dot(b.axes[k]))
+        parts.append(of_a + of_b)
+    reach = add_all(parts)
     overlaps = jnp.where(real, reach - jnp.abs(along), jnp.inf).reshape(9, *offset.x.shape)
     code = jnp.argmin(overlaps, axis=0)
     nine = Vec(*(part.reshape(9, *part.shape[2:]) for part in axis))
@@ -164,7 +169,8 @@ def _face_patch(a: _Solid, b: _Solid, code: Array) -> tuple[_Patch, _Frame, Vec]
     """The face that owns the axis, the nearest face of the other box above it, and the normal a ->
     b.
     """
-    of_b, axis = code % 2 == 1, code // 2
+    of_b = code % 2 == 1
+    axis = code // 2
     owner = _Solid(
         where(of_b, b.center, a.center),
         where(of_b, b.axes, a.axes),
@@ -177,7 +183,8 @@ def _face_patch(a: _Solid, b: _Solid, code: Array) -> tuple[_Patch, _Frame, Vec]
     )
     z = pick_vec(axis, owner.axes)
     z = z * jnp.where(z.dot(other.center - owner.center) < 0, -1, 1)
-    next_, last = (axis + 1) % 3, (axis + 2) % 3
+    next_ = (axis + 1) % 3
+    last = (axis + 2) % 3
     frame = _Frame(
         owner.center + z * pick(axis, owner.half),
         pick_vec(next_, owner.axes),
@@ -212,9 +219,11 @@ def _flat_edges(flat: Array, edges: Vec) -> tuple[Vec, Vec, Array, Array]:
     one, or none.
     """
     rank = jnp.cumsum(flat, axis=0)
-    keep = lambda k: Vec(
-        *(jnp.sum(jnp.where(flat & (rank == k), part, 0), axis=0) for part in edges)
-    )
+
+    def keep(k: int) -> Vec:
+        """The k-th of those that are flat."""
+        return Vec(*(jnp.sum(jnp.where(flat & (rank == k), part, 0), axis=0) for part in edges))
+
     return keep(1), keep(2), rank[2] > 0, rank[2] > 1
 
 
@@ -229,7 +238,8 @@ def _edge_patch(a: _Solid, b: _Solid, code: Array, normal: Vec) -> tuple[_Patch,
     side = jnp.where(z.dot(normal) > 0, 1, -1)
     # The order in which the rectangle's corners are visited matters (_rectangle_corners), hence
     # these directions.
-    x_axis, y_axis = jnp.where(face_a == 0, 2, 0), jnp.where(face_a == 1, 2, 1)
+    x_axis = jnp.where(face_a == 0, 2, 0)
+    y_axis = jnp.where(face_a == 1, 2, 1)
     x = pick_vec(x_axis, a.axes) * jnp.where(face_a == 0, -side, jnp.where(face_a == 2, side, 1))
     y = pick_vec(y_axis, a.axes) * jnp.where(face_a == 1, -side, 1)
     z = z * side
@@ -257,15 +267,26 @@ def _edge_patch(a: _Solid, b: _Solid, code: Array, normal: Vec) -> tuple[_Patch,
 def _most_across(edge: Array, direction: Vec, axes: Vec) -> Array:
     """Of the two axes other than `edge`, the index of the one most perpendicular to `direction`."""
     dots = jnp.abs(axes.dot(direction))
-    first, second = jnp.where(edge == 0, 1, jnp.where(edge == 1, 0, 1)), jnp.where(edge == 2, 0, 2)
+    first = jnp.where(edge == 0, 1, jnp.where(edge == 1, 0, 1))
+    second = jnp.where(edge == 2, 0, 2)
     return jnp.where(pick(first, dots) < pick(second, dots), first, second)
 
 
 def _select(mask: Array, p: _Patch, q: _Patch) -> _Patch:
-    vectors = lambda s, t: tuple(where(mask, u, v) for u, v in zip(s, t, strict=True))
+    """p where the mask holds, else q."""
+
+    def vectors(s: tuple[Vec, ...], t: tuple[Vec, ...]) -> tuple[Vec, ...]:
+        return tuple(where(mask, u, v) for u, v in zip(s, t, strict=True))
+
     edges = tuple(jnp.where(mask, u, v) for u, v in zip(p.edges, q.edges, strict=True))
-    numbers = (jnp.where(mask, u, v) for u, v in zip(p[3:], q[3:], strict=True))
-    return _Patch(vectors(p.true, q.true), vectors(p.flat, q.flat), edges, *numbers)
+    return _Patch(
+        true=vectors(p.true, q.true),
+        flat=vectors(p.flat, q.flat),
+        edges=edges,
+        half_x=jnp.where(mask, p.half_x, q.half_x),
+        half_y=jnp.where(mask, p.half_y, q.half_y),
+        rise=jnp.where(mask, p.rise, q.rise),
+    )
 
 
 def _clip(patch: _Patch, by_edge: Array) -> tuple[Array, Array, Vec]:
@@ -276,20 +297,24 @@ def _clip(patch: _Patch, by_edge: Array) -> tuple[Array, Array, Vec]:
     lines = jnp.any(crossings[0] & (crossings[1] <= 0), axis=0)
     inner = _rectangle_corners(patch, by_edge, lines)
     outer = _patch_corners(patch, by_edge, lines, lines | jnp.any(inner[0], axis=0))
-    parts = (crossings, inner, outer)
-    join = lambda get: jnp.concatenate([get(part) for part in parts])
-    point = Vec(join(lambda p: p[2].x), join(lambda p: p[2].y), join(lambda p: p[2].z))
-    return join(lambda p: p[0]), join(lambda p: p[1]), point
+    point = concatenate([crossings[2], inner[2], outer[2]])
+    found = jnp.concatenate([crossings[0], inner[0], outer[0]])
+    distance = jnp.concatenate([crossings[1], inner[1], outer[1]])
+    return found, distance, point
 
 
 def _crossings(patch: _Patch) -> tuple[Array, Array, Vec]:
     """Where the four edges of the patch cross the four sides of the rectangle, [16, ...]."""
     (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
     one, two = patch.edges
-    true, true_edge = stack([t0, t0, t0 + t1, t0 + t2]), stack([t1, t2, t2, t1])
-    flat, flat_edge = stack([f0, f0, f0 + f1, f0 + f2]), stack([f1, f2, f2, f1])
+    true = stack([t0, t0, t0 + t1, t0 + t2])
+    true_edge = stack([t1, t2, t2, t1])
+    flat = stack([f0, f0, f0 + f1, f0 + f2])
+    flat_edge = stack([f1, f2, f2, f1])
     exists = jnp.stack([one, two, two, two])
-    found, distance, points = [], [], []
+    found = []
+    distance = []
+    points = []
     for axis in ("x", "y"):
         other = "y" if axis == "x" else "x"
         limit, other_limit = (getattr(patch, f"half_{name}") for name in (axis, other))
@@ -300,11 +325,10 @@ def _crossings(patch: _Patch) -> tuple[Array, Array, Vec]:
             beside = getattr(flat, other) + getattr(flat_edge, other) * at
             hit = true + true_edge * at
             side = jnp.broadcast_to(side, hit.z.shape)
+            spot = Vec(side, beside, hit.z) if axis == "x" else Vec(beside, side, hit.z)
             found.append(crosses & (at >= 0) & (at <= 1) & (jnp.abs(beside) <= other_limit))
             distance.append(hit.z * patch.rise)
-            points.append(
-                _middle(Vec(side, beside, hit.z) if axis == "x" else Vec(beside, side, hit.z), hit)
-            )
+            points.append(_middle(spot, hit))
     point = Vec(*(jnp.concatenate(parts) for parts in zip(*points, strict=True)))
     return jnp.concatenate(found), jnp.concatenate(distance), point
 
@@ -318,14 +342,19 @@ def _rectangle_corners(patch: _Patch, by_edge: Array, lines: Array) -> tuple[Arr
     """The rectangle's corners that lie under the patch, [4, ...]."""
     (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
     area = f1.x * f2.y - f2.x * f1.y
-    found, distance, points = [], [], []
+    found = []
+    distance = []
+    points = []
     for sign_x, sign_y in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
         corner = Vec(sign_x * patch.half_x, sign_y * patch.half_y, jnp.zeros_like(area))
-        x, y = corner.x - f0.x, corner.y - f0.y
+        x = corner.x - f0.x
+        y = corner.y - f0.y
         scale = 1 / jnp.where(jnp.abs(area) > 0, area, 1)
-        u, v = (x * f2.y - y * f2.x) * scale, (y * f1.x - x * f1.y) * scale
+        u = (x * f2.y - y * f2.x) * scale
+        v = (y * f1.x - x * f1.y) * scale
         inside = (u > 0) & (v > 0) & (u < 1) & (v < 1) & patch.edges[1]
-        u_out, v_out = (u < 0) | (u > 1), (v < 0) | (v > 1)
+        u_out = (u < 0) | (u > 1)
+        v_out = (v < 0) | (v > 1)
         reached = jnp.where(lines, ~(u_out | v_out), ~(u_out & v_out))
         hit = t0 + t1 * jnp.clip(u, 0, 1) + t2 * jnp.clip(v, 0, 1)
         gap = corner - hit
@@ -348,13 +377,12 @@ def _patch_corners(
     """
     (t0, t1, t2), (f0, f1, f2) = patch.true, patch.flat
     one, two = patch.edges
-    true, flat = (
-        stack([t0, t0 + t1, t0 + t2, t0 + t1 + t2]),
-        stack([f0, f0 + f1, f0 + f2, f0 + f1 + f2]),
-    )
+    true = stack([t0, t0 + t1, t0 + t2, t0 + t1 + t2])
+    flat = stack([f0, f0 + f1, f0 + f2, f0 + f1 + f2])
     over = (jnp.abs(flat.x) < patch.half_x) & (jnp.abs(flat.y) < patch.half_y)
     face = jnp.stack([jnp.ones_like(one), one & over[1], two & over[2], two & over[3]])
-    x_out, y_out = jnp.abs(flat.x) > patch.half_x, jnp.abs(flat.y) > patch.half_y
+    x_out = jnp.abs(flat.x) > patch.half_x
+    y_out = jnp.abs(flat.y) > patch.half_y
     reached = jnp.where(lines, ~(x_out | y_out), ~(some & x_out & y_out))
     nearest = Vec(
         jnp.clip(flat.x, -patch.half_x, patch.half_x),

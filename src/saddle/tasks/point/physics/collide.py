@@ -15,7 +15,8 @@ def sphere_box(center: Vec, radius: float, box: Box) -> Points:
     box.
     """
     local = box.axes.to_body(center - box.center)
-    nearest = Vec(*(jnp.clip(p, -h, h) for p, h in zip(local, box.half, strict=True)))
+    clipped = (jnp.clip(p, -h, h) for p, h in zip(local, box.half, strict=True))
+    nearest = Vec(*clipped)
     gap = nearest - local
     length = gap.norm()
     outside = length > 1e-12
@@ -23,25 +24,29 @@ def sphere_box(center: Vec, radius: float, box: Box) -> Points:
     depths = jnp.stack([h - jnp.abs(p) for h, p in zip(box.half, local, strict=True)])
     face = jnp.argmin(depths, axis=0)
     inward = Vec(*(jnp.where(face == k, -jnp.sign(part), 0) for k, part in enumerate(local)))
-    normal = where(outside, gap * (1 / jnp.where(outside, length, 1)), inward)
+    outward = gap * (1 / jnp.where(outside, length, 1))
+    normal = where(outside, outward, inward)
     depth = jnp.where(outside, length, -jnp.min(depths, axis=0)) - radius
     point = local + normal * (radius + 0.5 * depth)
-    distance = jnp.maximum(
-        depth, -radius
-    )  # the reference's engine reports no more once the centre is inside
+    # The reference's engine reports no more once the centre is inside.
+    distance = jnp.maximum(depth, -radius)
     return Points(
-        (distance <= 0)[None],
-        distance[None],
-        (box.center + box.axes.to_world(point))[None],
-        box.axes.to_world(normal)[None],
+        found=(distance <= 0)[None],
+        distance=distance[None],
+        point=(box.center + box.axes.to_world(point))[None],
+        normal=box.axes.to_world(normal)[None],
     )
 
 
 def may_touch(a: Box, b: Box) -> Array:
     """Whether spheres around two boxes touch."""
     gap = b.center - a.center
-    radius = lambda box: jnp.sqrt(sum(jnp.square(h) for h in box.half))
-    return gap.dot(gap) <= (radius(a) + radius(b)) ** 2
+    return gap.dot(gap) <= (_radius(a) + _radius(b)) ** 2
+
+
+def _radius(box: Box) -> Array:
+    """Of the sphere around a box."""
+    return jnp.sqrt(sum(jnp.square(h) for h in box.half))
 
 
 def stack_half(box: Box) -> Array:
@@ -55,14 +60,16 @@ def box_floor(box: Box) -> Points:
     up.
     """
     shape = box.center.x.shape
-    axes = stack(
-        [Vec(*(jnp.broadcast_to(v, shape) for v in axis)) for axis in box.axes]
-    )  # [3, ...]
+    wide_axes = []
+    for axis in box.axes:
+        wide_axes.append(Vec(*(jnp.broadcast_to(v, shape) for v in axis)))
+    axes = stack(wide_axes)  # [3, ...]
     down = jnp.argmax(jnp.abs(axes.z), axis=0)
     arms = axes * stack_half(box)
     below = pick_vec(down, arms)
     below = below * jnp.where(below.z > 0, -1, 1)
-    first, second = pick_vec((down + 1) % 3, arms), pick_vec((down + 2) % 3, arms)
+    first = pick_vec((down + 1) % 3, arms)
+    second = pick_vec((down + 2) % 3, arms)
     middle = box.center + below
     corner = stack([middle + first * s + second * t for s in (-1, 1) for t in (-1, 1)])
     zero = jnp.zeros_like(corner.z[:1])
@@ -73,12 +80,15 @@ def box_floor(box: Box) -> Points:
 def fold(points: Points) -> Points:
     """Candidates of the parts of a body, [C, P, ...] -> [C * P, ...]."""
     shape = points.found.shape
-    flat = lambda v: jnp.broadcast_to(v, shape).reshape(-1, *shape[2:])
+
+    def flat(v: Array) -> Array:
+        return jnp.broadcast_to(v, shape).reshape(-1, *shape[2:])
+
     return Points(
-        flat(points.found),
-        flat(points.distance),
-        Vec(*(flat(part) for part in points.point)),
-        Vec(*(flat(part) for part in points.normal)),
+        found=flat(points.found),
+        distance=flat(points.distance),
+        point=Vec(*(flat(part) for part in points.point)),
+        normal=Vec(*(flat(part) for part in points.normal)),
     )
 
 
@@ -98,24 +108,26 @@ def keep(points: Points, slots: int) -> Points:
     def put(
         carry: tuple[Array, Array, Array], candidate: tuple[Array, Array]
     ) -> tuple[Array, Array, Array]:
-        (rank, out, taken), (is_found, fields) = carry, candidate
+        rank, out, taken = carry
+        is_found, fields = candidate
         rank = rank + is_found
         hit = is_found & (rank == slot)  # [slots, ...]
         return rank, jnp.where(hit[:, None], fields, out), taken | hit
 
-    _, out, found = fold_slots(
-        put, (rank, out, found), (points.found, jnp.moveaxis(packed, 1, 0)), lambda row: row[0]
-    )
+    candidates = (points.found, jnp.moveaxis(packed, 1, 0))
+    _, out, found = fold_slots(put, (rank, out, found), candidates, lambda row: row[0])
     return Points(
-        found, out[:, 0], Vec(out[:, 1], out[:, 2], out[:, 3]), Vec(out[:, 4], out[:, 5], out[:, 6])
+        found=found,
+        distance=out[:, 0],
+        point=Vec(out[:, 1], out[:, 2], out[:, 3]),
+        normal=Vec(out[:, 4], out[:, 5], out[:, 6]),
     )
 
 
 def spread(points: Points) -> Points:
     """The same with a normal for every candidate."""
-    return points._replace(
-        normal=Vec(*(jnp.broadcast_to(part, points.found.shape) for part in points.normal))
-    )
+    wide = (jnp.broadcast_to(part, points.found.shape) for part in points.normal)
+    return points._replace(normal=Vec(*wide))
 
 
 def join(groups: list[Points]) -> Points:
@@ -134,7 +146,11 @@ def part(axes: Axes, center: Vec, offsets: tuple[tuple[float, float], ...], halv
     half-extents each.
     """
     rank = center.x.ndim
-    column = lambda values: jnp.asarray(values, center.x.dtype).reshape(-1, *(1,) * rank)
-    x, y = column([o[0] for o in offsets]), column([o[1] for o in offsets])
-    half = tuple(column([h[k] for h in halves]) for k in range(3))
+
+    def column(values: list[float]) -> Array:
+        return jnp.asarray(values, center.x.dtype).reshape(-1, *(1,) * rank)
+
+    x = column([offset[0] for offset in offsets])
+    y = column([offset[1] for offset in offsets])
+    half = tuple(column([three[k] for three in halves]) for k in range(3))
     return Box(center + axes.x * x + axes.y * y, axes, half)  # type: ignore[arg-type]

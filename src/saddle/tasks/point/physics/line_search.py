@@ -45,16 +45,16 @@ def search(p: Problem, z: Unknown, d: Unknown, s: Groups) -> tuple[Unknown, Arra
     the quadratic that Newton's method took it for, and this is the minimum of all.
     """
     ds = once(strains(p, d, offset=False))
-    base, curve = inner(gradient(p, z), d), inner(curvature(p, d), d)
+    base = inner(gradient(p, z), d)
+    curve = inner(curvature(p, d), d)
     one = jnp.ones_like(base)
 
     def refine(now: _Search) -> _Search:
         first, second, turned = _slope(p, s, ds, now.step)
-        first, second = base + now.step * curve + first, curve + second
-        low, high = (
-            jnp.where(first < 0, now.step, now.low),
-            jnp.where(first > 0, now.step, now.high),
-        )
+        first = base + now.step * curve + first
+        second = curve + second
+        low = jnp.where(first < 0, now.step, now.low)
+        high = jnp.where(first > 0, now.step, now.high)
         guess = now.step - first / jnp.where(second > 0, second, 1)
         inside = (guess >= low) & (
             guess <= high

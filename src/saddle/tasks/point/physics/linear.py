@@ -39,7 +39,8 @@ def cholesky_solve(factor: Sym6, right: list[Array]) -> list[Array]:
 
 def solve3(m: list[list[Array]], r: list[Array]) -> list[Array]:
     """Symmetric positive definite 3x3 system, by elimination."""
-    l10, l20 = m[1][0] / m[0][0], m[2][0] / m[0][0]
+    l10 = m[1][0] / m[0][0]
+    l20 = m[2][0] / m[0][0]
     d1 = m[1][1] - l10 * m[1][0]
     l21 = (m[2][1] - l20 * m[1][0]) / d1
     d2 = m[2][2] - l20 * m[2][0] - l21 * l21 * d1

@@ -33,9 +33,17 @@ def scatter(push: Motion, arm: Vec) -> Motion:
     count = arm.x.shape[0]
     first, second = indices(count)
     torque = push.angular + (arm[second] - arm[first]).cross(push.linear)
-    at = lambda v, ends, b: [v[p] for p in np.flatnonzero(ends == b)]
-    sum_at = lambda add, take, b: add_all([*at(add, second, b), *at(-take, first, b)])
-    place = lambda add, take: jnp.stack([sum_at(add, take, b) for b in range(count)])
+
+    def place(on_second: Array, on_first: Array) -> Array:
+        """One component: what each body has as the second of a pair, less what as the first."""
+        bodies = []
+        for b in range(count):
+            gained = [on_second[pair] for pair in np.flatnonzero(second == b)]
+            against = -on_first
+            lost = [against[pair] for pair in np.flatnonzero(first == b)]
+            bodies.append(add_all([*gained, *lost]))
+        return jnp.stack(bodies)
+
     linear = Vec(*(place(v, v) for v in push.linear))
     angular = Vec(*(place(v, w) for v, w in zip(push.angular, torque, strict=True)))
     return Motion(linear, angular)
@@ -53,9 +61,8 @@ def dense_solve(
     """Minus the inverse of the whole Newton matrix times (g_robot, g_body), worlds first inside."""
     count, worlds = arm.x.shape
     h = _bodies_block(h_body, between, arm)
-    carry = _shift(arm)[
-        ..., np.array([0, 1, 5])
-    ]  # [N, B, 6, 3]: the robot's motions as seen at each body's centre
+    # [N, B, 6, 3]: the robot's motions as seen at each body's centre
+    carry = _shift(arm)[..., np.array([0, 1, 5])]
     link = jnp.einsum("nbij,nbjk->nbik", _full(coupling), carry)
     corner = jnp.stack([jnp.stack(row) for row in h_robot]).transpose(2, 0, 1)
     corner = corner + jnp.einsum("nbji,nbjk->nik", carry, link)
@@ -71,19 +78,19 @@ def dense_solve(
 
 def _full(m: Sym6) -> Array:
     """Lower triangle of arrays [B, N] -> [N, B, 6, 6]."""
-    return jnp.stack([jnp.stack([entry(m, i, j) for j in range(6)]) for i in range(6)]).transpose(
-        3, 2, 0, 1
-    )
+    rows = []
+    for i in range(6):
+        rows.append(jnp.stack([entry(m, i, j) for j in range(6)]))
+    return jnp.stack(rows).transpose(3, 2, 0, 1)
 
 
 def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
     """The bodies' own blocks and those between them, [N, 6 B, 6 B]."""
     count = arm.x.shape[0]
     first, second = indices(count)
-    own, link = _full(h_body), _full(between)
-    shift = _shift(
-        arm[second] - arm[first]
-    )  # motion of the first body -> seen at the second's centre
+    own = _full(h_body)
+    link = _full(between)
+    shift = _shift(arm[second] - arm[first])  # the first body's motion, seen at the second's centre
     cross = jnp.einsum("npij,npjk->npik", link, shift)
     back = jnp.einsum("npji,npjk->npik", shift, cross)
     block = {(b, b): own[:, b] for b in range(count)}
@@ -92,13 +99,16 @@ def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
         block[i, i] = block[i, i] + back[:, p]
         block[j, i] = -cross[:, p]
         block[i, j] = -cross[:, p].transpose(0, 2, 1)
-    rows = [jnp.concatenate([block[i, j] for j in range(count)], axis=2) for i in range(count)]
+    rows = []
+    for i in range(count):
+        rows.append(jnp.concatenate([block[i, j] for j in range(count)], axis=2))
     return jnp.concatenate(rows, axis=1)
 
 
 def _shift(arm: Vec) -> Array:
     """A rigid motion moved by arm: [P, N] -> [N, P, 6, 6]."""
-    one, zero = jnp.ones_like(arm.x), jnp.zeros_like(arm.x)
+    one = jnp.ones_like(arm.x)
+    zero = jnp.zeros_like(arm.x)
     rows = [
         [one, zero, zero, zero, arm.z, -arm.y],
         [zero, one, zero, -arm.z, zero, arm.x],
@@ -130,11 +140,10 @@ def eliminate(matrix: Array, right: Array) -> Array:
         below = m[:, place[1:, 0]]
         scaled = below / m[:, :1]
         value = r[:, :1] / m[:, :1]
-        m = jnp.concatenate([m[:, place[i + 1, j + 1]] - scaled[:, i] * below[:, j], last], axis=1)
-        return (m, jnp.concatenate([r[:, 1:] - below * value, jnp.zeros_like(value)], axis=1)), (
-            scaled,
-            value,
-        )
+        rest = m[:, place[i + 1, j + 1]] - scaled[:, i] * below[:, j]
+        m = jnp.concatenate([rest, last], axis=1)
+        r = jnp.concatenate([r[:, 1:] - below * value, jnp.zeros_like(value)], axis=1)
+        return (m, r), (scaled, value)
 
     def backward(x: Array, step: tuple[Array, Array]) -> tuple[Array, None]:
         scaled, value = step

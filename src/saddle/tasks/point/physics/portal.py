@@ -121,7 +121,8 @@ def is_near(pillar: Pillar, solid: Solid) -> Array:
     """Whether the line of centres, seen from above, does not separate a solid [...] from the
     pillar.
     """
-    dx, dy = solid.center.x - pillar.x, solid.center.y - pillar.y
+    dx = solid.center.x - pillar.x
+    dy = solid.center.y - pillar.y
     far = jnp.sqrt(dx * dx + dy * dy)
     reach = sum(
         h * jnp.abs(axis.x * dx + axis.y * dy)
@@ -140,7 +141,8 @@ def _choose(pillar: Pillar, parts: Solid, slots: int) -> tuple[Array, Solid]:
         rank == jnp.arange(1, slots + 1).reshape(slots, *(1,) * rank.ndim)
     )  # [slots, P, ...]
     pull = lambda v: jnp.sum(jnp.where(chosen, v, 0), axis=1)
-    center, half = Vec(*(pull(v) for v in parts.center)), Vec(*(pull(v) for v in parts.half))
+    center = Vec(*(pull(v) for v in parts.center))
+    half = Vec(*(pull(v) for v in parts.half))
     axes = jax.tree.map(
         lambda v: jnp.broadcast_to(v[:1], center.x.shape), parts.axes
     )  # parts of a body share them
@@ -214,7 +216,8 @@ def _support(pair: _Pair, direction: Vec) -> _Vertex:
     solid, radius = pair.solid, pair.radius
     level = jnp.sqrt(direction.x**2 + direction.y**2)
     inverse = 1 / jnp.where(level > 1e-15, level, 1)
-    cosine, sine = direction.x * inverse, direction.y * inverse
+    cosine = direction.x * inverse
+    sine = direction.y * inverse
     drop = jnp.where(
         cosine > 0, sine * sine / (1 + jnp.abs(cosine)), 1 - cosine
     )  # 1 - cosine without cancellation
@@ -236,8 +239,11 @@ def _sign(v: Array) -> Array:
 def _advance(pair: _Pair, s: _Search) -> _Search:
     """One more support point: a corner still missing, or one that replaces a corner, or the end."""
     a, b, c = (s.corners.point[k] for k in range(3))
-    early, center = s.known < 3, pair.center
-    base, left, right = where(early, center, a), where(early, a, b), where(early, b, c)
+    early = s.known < 3
+    center = pair.center
+    base = where(early, center, a)
+    left = where(early, a, b)
+    right = where(early, b, c)
     out = (left - base).cross(right - base)
     out = where(s.known == 0, -center, where(s.known == 1, center.cross(a), out))
     out = once(_unit(out))
@@ -297,13 +303,15 @@ def _balance(pair: _Pair, corners: _Vertex) -> Vec:
     averages to zero.
     """
     a, b, c = (corners.point[k] for k in range(3))
-    o, across = pair.center, b.cross(c)
+    o = pair.center
+    across = b.cross(c)
     weights = (-o.dot(across), o.dot(a.cross(c)), -o.dot(a.cross(b)))
     middle = pair.solid.center
     total = a.dot(across)
     point = Vec(middle.x - pair.radius, middle.y, middle.z) * (0.5 * total)
     for k, weight in enumerate(weights):
-        point, total = point + corners.middle[k] * weight, total + weight
+        point = point + corners.middle[k] * weight
+        total = total + weight
     return point * (1 / jnp.where(total > 0, total, 1))
 
 

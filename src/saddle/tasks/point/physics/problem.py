@@ -80,7 +80,8 @@ def strains(p: Problem, z: Unknown, offset: bool = True) -> Groups:
 def _from_robot(p: Problem, z: Unknown) -> Motion:
     """Motion of the bodies against the robot, at their centres [B, N]."""
     robot, arm, (linear, angular) = z.robot, p.arm, z.body
-    x, y = robot.x - robot.yaw * arm.y, robot.y + robot.yaw * arm.x
+    x = robot.x - robot.yaw * arm.y
+    y = robot.y + robot.yaw * arm.x
     return Motion(
         Vec(linear.x - x, linear.y - y, linear.z), Vec(angular.x, angular.y, angular.z - robot.yaw)
     )
@@ -94,14 +95,18 @@ def _in_space(z: Planar) -> Motion:
 
 def robot_mass(yaw: Array) -> list[list[Array]]:
     """The robot's inertia matrix in the world frame."""
-    c, s = body.MASS_OFFSET * jnp.cos(yaw), body.MASS_OFFSET * jnp.sin(yaw)
+    c = body.MASS_OFFSET * jnp.cos(yaw)
+    s = body.MASS_OFFSET * jnp.sin(yaw)
     zero = jnp.zeros_like(yaw)
     return [[zero + body.MASS, zero, -s], [zero, zero + body.MASS, c], [-s, c, zero + body.INERTIA]]
 
 
 def robot_force(yaw: Array, v: Planar) -> Planar:
     """The robot's inertia times v: the force that gives it the acceleration v."""
-    return Planar(*(add_all(a * b for a, b in zip(row, v, strict=True)) for row in robot_mass(yaw)))
+    force = []
+    for row in robot_mass(yaw):
+        force.append(add_all(a * b for a, b in zip(row, v, strict=True)))
+    return Planar(*force)
 
 
 def gradient(p: Problem, z: Unknown) -> Unknown:

@@ -21,17 +21,10 @@ from saddle.tasks.point.physics.vec import Axes, Vec, concatenate
 SMALL_BOX = Kind(8e-6, (8e-6 * 0.04 / 6, 8e-6 * 0.04 / 6), 125000.0)  # vase, gremlin
 SMALL_HALF = (0.1, 0.1, 0.1)
 PUSH_BOX = Kind(1.28e-4, (5.333333333333334e-06, 7.253333333333334e-06), 7812.5)
-PUSH_PARTS = (
-    (0.0, 0.0),
-    (0.2, 0.2),
-    (-0.2, 0.2),
-    (0.2, -0.2),
-    (-0.2, -0.2),
-)  # m, cube and posts in the body
-PUSH_ROUND_SLOTS, PUSH_FLAT_SLOTS = (
-    3,
-    8,
-)  # contacts kept of the push box with the robot's sphere and arrow
+# m, cube and posts in the body
+PUSH_PARTS = ((0.0, 0.0), (0.2, 0.2), (-0.2, 0.2), (0.2, -0.2), (-0.2, -0.2))
+PUSH_ROUND_SLOTS = 3  # contacts kept of the push box with the robot's sphere
+PUSH_FLAT_SLOTS = 8  # and with its arrow
 PILLAR_SLOTS = 2  # parts of the push box that can be at the pillar at once
 PAIR_SLOTS = 6  # contacts kept between two boxes; at most 4 seen in the reference
 WELD_SPRING = 1 / (0.95 * 0.02 * 1.5) ** 2  # 1/s^2
@@ -40,8 +33,10 @@ PUSH_HALVES = ((0.2, 0.2, 0.2),) + 4 * ((0.1, 0.1, 0.2),)
 
 def robot_shapes(q: Planar) -> tuple[Vec, Box]:
     """Centre of the robot's sphere, and its arrow."""
-    c, s = jnp.cos(q.yaw), jnp.sin(q.yaw)
-    zero, one = jnp.zeros_like(c), jnp.ones_like(c)
+    c = jnp.cos(q.yaw)
+    s = jnp.sin(q.yaw)
+    zero = jnp.zeros_like(c)
+    one = jnp.ones_like(c)
     axes = Axes(Vec(c, s, zero), Vec(-s, c, zero), Vec(zero, zero, one))
     center = Vec(q.x, q.y, zero + body.HEIGHT)
     half = body.ARROW_HALF
@@ -63,22 +58,33 @@ def robot_points(q: Planar, box: Box, round_slots: int, flat_slots: int) -> list
     are kept.
     """
     sphere, arrow = robot_shapes(q)
-    round_ = collide.keep(collide.fold(collide.sphere_box(sphere, body.RADIUS, box)), round_slots)
-    touch = lambda part: collide.keep(box_box(arrow, Box(part[0], box.axes, part[1])), PAIR_SLOTS)
-    close = lambda part: collide.may_touch(arrow, Box(part[0], box.axes, part[1]))
+    at_sphere = collide.fold(collide.sphere_box(sphere, body.RADIUS, box))
+    round_ = collide.keep(at_sphere, round_slots)
+
+    def touch(part: tuple[Vec, Any]) -> Points:
+        center, half = part
+        return collide.keep(box_box(arrow, Box(center, box.axes, half)), PAIR_SLOTS)
+
+    def close(part: tuple[Vec, Any]) -> Array:
+        center, half = part
+        return collide.may_touch(arrow, Box(center, box.axes, half))
+
     flat = collide.fold(map_slots(touch, (box.center, box.half), close, axis=1))
-    return [round_, flat if flat.found.shape[0] <= flat_slots else collide.keep(flat, flat_slots)]
+    if flat.found.shape[0] > flat_slots:
+        flat = collide.keep(flat, flat_slots)
+    return [round_, flat]
 
 
 def robot_contacts(robot: list[Points], bodies: Bodies, kind: Kind) -> tuple[Contacts, Array]:
     """Bodies against the robot's sphere and arrow, and which of them it touches [B, N]."""
     points = collide.join(robot)
     counts = [len(part.found) for part in robot]
-    column = lambda *numbers: _column(np.repeat(numbers, counts).tolist(), points.distance)
-    twist, roll = (
-        column(contact.SPHERE_TWIST, contact.TWIST),
-        column(contact.SPHERE_ROLL, contact.ROLL),
-    )
+
+    def column(at_sphere: float, at_arrow: float) -> Array:
+        return _column(np.repeat((at_sphere, at_arrow), counts).tolist(), points.distance)
+
+    twist = column(contact.SPHERE_TWIST, contact.TWIST)
+    roll = column(contact.SPHERE_ROLL, contact.ROLL)
     weight = kind.inverse_weight + body.INVERSE_WEIGHT
     found = contact.contacts(points, bodies.position, weight, twist, roll)
     return found, jnp.any(contact.overlap(points), axis=0)
@@ -100,35 +106,55 @@ def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points],
     """Gremlins [B, N] against the robot, and against each other [C, pairs, N], from one box-box
     search.
     """
-    count = bodies.position.x.shape[0]
+    position = bodies.position
+    count = position.x.shape[0]
     first, second = pairs.indices(count)
     sphere, arrow = robot_shapes(q)
-    at_sphere = lambda b: collide.sphere_box(sphere, body.RADIUS, Box(b[0], b[1], SMALL_HALF))
-    round_ = per_body(at_sphere, (bodies.position, axes))
-    wide = lambda v: Vec(*(jnp.broadcast_to(part, bodies.position.x.shape) for part in v))
-    both = lambda v, w: concatenate([v, w])
-    half = [
-        _column([h] * count + [g] * len(first), q.x[None])
-        for h, g in zip(arrow.half, SMALL_HALF, strict=True)
-    ]
+
+    def at_sphere(gremlin: tuple[Vec, Axes]) -> Points:
+        return collide.sphere_box(sphere, body.RADIUS, Box(*gremlin, SMALL_HALF))
+
+    round_ = per_body(at_sphere, (position, axes))
+
+    def wide(v: Vec) -> Vec:
+        return Vec(*(jnp.broadcast_to(part, position.x.shape) for part in v))
+
+    def both(v: Vec, w: Vec) -> Vec:
+        return concatenate([v, w])
+
+    # One list of pairs: the arrow with each gremlin, then each gremlin with each that follows it.
+    half = []
+    for of_arrow, of_gremlin in zip(arrow.half, SMALL_HALF, strict=True):
+        half.append(_column([of_arrow] * count + [of_gremlin] * len(first), q.x[None]))
     a = Box(
-        both(wide(arrow.center), bodies.position[first]),
-        Axes(*(both(wide(v), w[first]) for v, w in zip(arrow.axes, axes, strict=True))),
-        (half[0], half[1], half[2]),
+        center=both(wide(arrow.center), position[first]),
+        axes=Axes(*(both(wide(v), w[first]) for v, w in zip(arrow.axes, axes, strict=True))),
+        half=(half[0], half[1], half[2]),
     )
     b = Box(
-        both(bodies.position, bodies.position[second]),
-        Axes(*(both(v, v[second]) for v in axes)),
-        SMALL_HALF,
+        center=both(position, position[second]),
+        axes=Axes(*(both(v, v[second]) for v in axes)),
+        half=SMALL_HALF,
     )
-    touch = lambda pair: collide.keep(
-        box_box(pair[0], Box(pair[1], pair[2], SMALL_HALF)), PAIR_SLOTS
-    )
-    close = lambda pair: collide.may_touch(pair[0], Box(pair[1], pair[2], SMALL_HALF))
+
+    def touch(pair: tuple[Box, Vec, Axes]) -> Points:
+        box, center, axes = pair
+        return collide.keep(box_box(box, Box(center, axes, SMALL_HALF)), PAIR_SLOTS)
+
+    def close(pair: tuple[Box, Vec, Axes]) -> Array:
+        box, center, axes = pair
+        return collide.may_touch(box, Box(center, axes, SMALL_HALF))
+
     flat = map_slots(touch, (a, b.center, b.axes), close, axis=1)
-    part = lambda cut: Points(
-        flat.found[:, cut], flat.distance[:, cut], flat.point[:, cut], flat.normal[:, cut]
-    )
+
+    def part(cut: slice) -> Points:
+        return Points(
+            found=flat.found[:, cut],
+            distance=flat.distance[:, cut],
+            point=flat.point[:, cut],
+            normal=flat.normal[:, cut],
+        )
+
     return [round_, part(slice(None, count))], part(slice(count, None))
 
 
@@ -143,7 +169,8 @@ def pair_contacts(points: Points, bodies: Bodies, kind: Kind) -> tuple[Contacts,
 def spring_weld(bodies: Bodies, target: Vec, yaw: Array) -> Weld:
     """What pulls each gremlin to its target [B, N] and upright at its yaw."""
     w, x, y, z = bodies.quaternion
-    c, s = jnp.cos(yaw / 2), jnp.sin(yaw / 2)
+    c = jnp.cos(yaw / 2)
+    s = jnp.sin(yaw / 2)
     # conj(q) (x) v (x) target, imaginary part, for v = 1 and for the three unit vectors
     error = Vec(-x * c - y * s, -y * c + x * s, -z * c + w * s)
     columns = Axes(
@@ -156,8 +183,12 @@ def spring_weld(bodies: Bodies, target: Vec, yaw: Array) -> Weld:
     weight = d / ((1 - d) * SMALL_BOX.inverse_weight)
     turn = [*columns]
     zero = jnp.zeros_like(weight)
-    rows = [[weight if i == j else zero for j in range(i + 1)] for i in range(3)]
-    rows += [[zero] * 3 + [weight * turn[i].dot(turn[j]) for j in range(i + 1)] for i in range(3)]
+    # The lower triangle of the stiffness: positions first, then rotations.
+    rows = []
+    for i in range(3):
+        rows.append([zero] * i + [weight])
+    for i in range(3):
+        rows.append([zero] * 3 + [weight * turn[i].dot(turn[j]) for j in range(i + 1)])
     pull = WELD_SPRING * d * weight
     return Weld(rows, Motion(gap * pull, columns.to_body(error) * -pull))
 
@@ -166,16 +197,21 @@ def spheres_with_boxes(spheres: Array, radius: float, bodies: Bodies, axes: Axes
     """Fixed spheres [N, n, 2] (x, y, at the robot's height) against small boxes [B, N]: contacts
     [n, B, N].
     """
-    x, y = spheres[..., 0].T[:, None], spheres[..., 1].T[:, None]
+    x = spheres[..., 0].T[:, None]
+    y = spheres[..., 1].T[:, None]
     center = Vec(x, y, jnp.full_like(x, body.HEIGHT))
 
     def of_body(body: tuple[Vec, Vec, Axes]) -> Points:
         center, position, axes = body
         box = Box(position, axes, SMALL_HALF)
-        close = lambda sphere: collide.may_touch(Box(sphere, axes, (radius, radius, radius)), box)
-        return map_slots(
-            lambda sphere: collide.sphere_box(sphere, radius, box), center, close, axis=1
-        )
+
+        def touch(sphere: Vec) -> Points:
+            return collide.sphere_box(sphere, radius, box)
+
+        def close(sphere: Vec) -> Array:
+            return collide.may_touch(Box(sphere, axes, (radius, radius, radius)), box)
+
+        return map_slots(touch, center, close, axis=1)
 
     return collide.fold(per_body(of_body, (center, bodies.position, axes)))
 
@@ -202,7 +238,8 @@ def robot_with_static(
 
     share: how far into the overlap the contact point lies, from the obstacle's surface.
     """
-    sphere, arrow = _disc(q, x, y, radius, share, False), _disc(q, x, y, radius, share, True)
+    sphere = _disc(q, x, y, radius, share, False)
+    arrow = _disc(q, x, y, radius, share, True)
     n = x.shape[0]
     twist = _column([contact.SPHERE_TWIST] * n + [contact.TWIST] * n, x)
     roll = _column([contact.SPHERE_ROLL] * n + [contact.ROLL] * n, x)
@@ -215,14 +252,20 @@ def robot_with_static(
 
 def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: bool) -> Points:
     """The robot's sphere or arrow against round obstacles; the normal points to the robot."""
-    c, s = jnp.cos(q.yaw), jnp.sin(q.yaw)
-    px, py, thickness = q.x, q.y, body.RADIUS
+    c = jnp.cos(q.yaw)
+    s = jnp.sin(q.yaw)
+    px = q.x
+    py = q.y
+    thickness = body.RADIUS
     if arrow:
-        dx, dy = x - q.x, y - q.y
+        dx = x - q.x
+        dy = y - q.y
         half, offset = body.ARROW_HALF, body.ARROW_OFFSET
         ahead = jnp.clip(c * dx + s * dy, offset - half, offset + half)
         left = jnp.clip(c * dy - s * dx, -half, half)
-        px, py, thickness = q.x + c * ahead - s * left, q.y + s * ahead + c * left, 0.0
+        px = q.x + c * ahead - s * left
+        py = q.y + s * ahead + c * left
+        thickness = 0.0
     gap = jnp.maximum(jnp.hypot(px - x, py - y), 1e-9)
     zero = jnp.zeros_like(gap)
     normal = Vec((px - x) / gap, (py - y) / gap, zero)

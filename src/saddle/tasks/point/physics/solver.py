@@ -6,6 +6,8 @@ body's 6x6 block is eliminated on its own, and a 3x3 system for the robot remain
 meet each other (`pairs`), the whole matrix is solved.
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -33,62 +35,95 @@ ITERATIONS = 30  # at most; a handful is usual
 SURE = 1e-3
 
 
+class _Progress(NamedTuple):
+    """How far Newton's method is, in each of N worlds."""
+
+    count: Array  # [] int32, iterations so far
+    z: Unknown
+    decrement: Array  # [N], of the last iteration
+    improving: Array  # [N] bool
+
+
 def solve(p: Problem, start: Unknown) -> Unknown:
     """The minimiser."""
     # In kg m^2/s^4: an acceleration error of 1e-3 m/s^2 on the lightest body, 2e-6 m/s after the
     # substep. Below `stall`, a decrement that no longer shrinks is rounding.
     tolerance, stall = (1e-22, 1e-20) if p.yaw.dtype == jnp.float64 else (1e-11, 1e-8)
 
-    def unfinished(carry: tuple[Array, Unknown, Array, Array]) -> Array:
-        return (carry[0] < ITERATIONS) & jnp.any(carry[3])
+    def unfinished(carry: _Progress) -> Array:
+        return (carry.count < ITERATIONS) & jnp.any(carry.improving)
 
-    def improve(carry: tuple[Array, Unknown, Array, Array]) -> tuple[Array, Unknown, Array, Array]:
-        count, z, before, _ = carry
+    def improve(carry: _Progress) -> _Progress:
+        z = carry.z
         strain = once(strains(p, z))
         slope, direction = _newton(p, z, strain)
         decrement = -inner(slope, direction)
-        stalled = (decrement > 0.25 * before) & (decrement < stall)
-        far = (
-            decrement > tolerance
-        )  # if not, this iteration only confirms, and its small step needs no search
-        whole = lambda: (jax.tree.map(jnp.add, z, direction), far)
-        z, exact = jax.lax.cond(jnp.any(far), lambda: search(p, z, direction, strain), whole)
-        return count + 1, z, decrement, far & ~stalled & ~(exact & (decrement < SURE))
+        stalled = (decrement > 0.25 * carry.decrement) & (decrement < stall)
+        # If not, this iteration only confirms, and its small step needs no search.
+        far = decrement > tolerance
+
+        def searched() -> tuple[Unknown, Array]:
+            return search(p, z, direction, strain)
+
+        def whole_step() -> tuple[Unknown, Array]:
+            return jax.tree.map(jnp.add, z, direction), far
+
+        z, exact = jax.lax.cond(jnp.any(far), searched, whole_step)
+        improving = far & ~stalled & ~(exact & (decrement < SURE))
+        return _Progress(carry.count + 1, z, decrement, improving)
 
     everyone = jnp.ones(p.yaw.shape, bool)
-    first = (jnp.zeros((), jnp.int32), start, jnp.full(p.yaw.shape, jnp.inf, p.yaw.dtype), everyone)
-    return jax.lax.while_loop(unfinished, improve, first)[1]
+    first = _Progress(
+        count=jnp.zeros((), jnp.int32),
+        z=start,
+        decrement=jnp.full(p.yaw.shape, jnp.inf, p.yaw.dtype),
+        improving=everyone,
+    )
+    return jax.lax.while_loop(unfinished, improve, first).z
 
 
 def _newton(p: Problem, z: Unknown, s: Groups) -> tuple[Unknown, Unknown]:
     """Gradient at z, whose strains are s, and the Newton direction."""
-    c, h_robot, h_body = p.contacts, robot_mass(p.yaw), p.mass
+    c = p.contacts
+    h_robot = robot_mass(p.yaw)
+    h_body = p.mass
     g_robot, g_body = gradient(p, z)
     if c.static:
         push, hold = _terms(c.static, s.static)
         g_robot = _plus(g_robot, Planar(push[0], push[1], push[5]))
         h_robot = _planar_add(h_robot, _planar_block(triangle(hold)))
     if not c.robot:
-        return Unknown(g_robot, g_body), Unknown(
-            Planar(*solve3(h_robot, [-g for g in g_robot])), z.body
-        )
+        alone = Planar(*solve3(h_robot, [-g for g in g_robot]))
+        return Unknown(g_robot, g_body), Unknown(alone, z.body)
     back, coupling = _terms(c.robot, s.robot)
     turn = p.arm.x * back[1] - p.arm.y * back[0] + back[5]
-    g_robot = _plus(g_robot, Planar(*(-total(v) for v in (back[0], back[1], turn))))
-    others = [_terms(*both) for both in ((c.fixed, s.fixed), (c.floor, s.floor)) if both[0]]
-    for push, hold in ((back, coupling), *others):
-        g_body = g_body + Motion(Vec(*push[:3]), Vec(*push[3:]))
+    g_robot = _plus(g_robot, Planar(-total(back[0]), -total(back[1]), -total(turn)))
+    terms = [(back, coupling)]
+    for contacts, strain in ((c.fixed, s.fixed), (c.floor, s.floor)):
+        if contacts:
+            terms.append(_terms(contacts, strain))
+    for push, hold in terms:
+        g_body = g_body + _motion(push)
         h_body = add(h_body, triangle(hold))
     if not c.pairs:
         slope = Unknown(g_robot, g_body)
         return slope, _star_solve(p.arm, h_robot, h_body, triangle(coupling), slope)
     push, hold = only_if(p.paired, lambda: _terms(c.pairs, s.pairs))
-    slope = Unknown(g_robot, g_body + pairs.scatter(Motion(Vec(*push[:3]), Vec(*push[3:])), p.arm))
-    star = lambda: _star_solve(p.arm, h_robot, h_body, triangle(coupling), slope)
-    dense = lambda: Unknown(
-        *pairs.dense_solve(p.arm, h_robot, h_body, triangle(coupling), triangle(hold), *slope)
-    )
+    slope = Unknown(g_robot, g_body + pairs.scatter(_motion(push), p.arm))
+
+    def star() -> Unknown:
+        return _star_solve(p.arm, h_robot, h_body, triangle(coupling), slope)
+
+    def dense() -> Unknown:
+        matrices = (h_robot, h_body, triangle(coupling), triangle(hold))
+        return Unknown(*pairs.dense_solve(p.arm, *matrices, *slope))
+
     return slope, jax.lax.cond(p.paired, dense, star)
+
+
+def _motion(six: Array | list[Array]) -> Motion:
+    """Six numbers, the linear three first."""
+    return Motion(Vec(*six[:3]), Vec(*six[3:]))
 
 
 def _terms(c: Contacts, s: Strain) -> tuple[Array, Array]:
@@ -98,8 +133,11 @@ def _terms(c: Contacts, s: Strain) -> tuple[Array, Array]:
         push = contact.gradient(*row)
         return jnp.stack([*push.linear, *push.angular, *contact.stiffness(*row)])
 
-    of_all = lambda row: sum_slots(both, row, lambda row: contact.pushes(row[0]))
-    summed = once(per_body(of_all, (c, s)) if c.weight.ndim > 2 else of_all((c, s)))
+    def of_all(rows: tuple[Contacts, Strain]) -> Array:
+        return sum_slots(both, rows, lambda row: contact.pushes(row[0]))
+
+    has_bodies = c.weight.ndim > 2
+    summed = once(per_body(of_all, (c, s)) if has_bodies else of_all((c, s)))
     return summed[:6], summed[6:]
 
 
@@ -109,40 +147,59 @@ def _star_solve(
     """Minus the inverse of the star matrix times g."""
     carried = robot_columns(arm, coupling)
     rest = [*g.body.linear, *g.body.angular]
-    right = once(
-        [jnp.stack([*row, r]) for row, r in zip(carried, rest, strict=True)]
-    )  # [4, B, N] each
-    solved = once(
-        per_body(lambda row: cholesky_solve(once(cholesky(row[0])), row[1]), (h_body, right))
-    )
-    dot = lambda i, k: total(add_all(row[i] * x[k] for row, x in zip(right, solved, strict=True)))
-    both = [[c[k] for c in (carried[0], carried[1])] for k in range(3)]
-    both = [[x, y, arm.x * y - arm.y * x + carried[5][k]] for k, (x, y) in enumerate(both)]
-    schur = [[h_robot[i][j] + total(both[j][i]) - dot(i, j) for j in range(3)] for i in range(3)]
+    # Right-hand sides, [4, B, N] each: the robot's three columns, and the bodies' gradient.
+    right = once([jnp.stack([*row, r]) for row, r in zip(carried, rest, strict=True)])
+
+    def solve_body(row: tuple[Sym6, list[Array]]) -> list[Array]:
+        matrix, sides = row
+        return cholesky_solve(once(cholesky(matrix)), sides)
+
+    solved = once(per_body(solve_body, (h_body, right)))
+
+    def dot(i: int, k: int) -> Array:
+        """Side i times solution k, summed over bodies."""
+        products = (row[i] * x[k] for row, x in zip(right, solved, strict=True))
+        return total(add_all(products))
+
+    corner = []
+    for k in range(3):
+        x = carried[0][k]
+        y = carried[1][k]
+        corner.append([x, y, arm.x * y - arm.y * x + carried[5][k]])
+    schur = []
+    for i in range(3):
+        schur.append([h_robot[i][j] + total(corner[j][i]) - dot(i, j) for j in range(3)])
     robot = Planar(*solve3(schur, [-g.robot[i] - dot(i, 3) for i in range(3)]))
     body = [x[0] * robot.x + x[1] * robot.y + x[2] * robot.yaw - x[3] for x in solved]
-    return Unknown(robot, Motion(Vec(*body[:3]), Vec(*body[3:])))
+    return Unknown(robot, _motion(body))
 
 
 def robot_columns(arm: Vec, coupling: Sym6) -> list[list[Array]]:
     """The coupling times the robot's three motions as seen at the body's centre: [6][3] arrays [B,
     N].
     """
-    rows = [[entry(coupling, i, 0), entry(coupling, i, 1)] for i in range(6)]
-    return [
-        [*row, arm.x * row[1] - arm.y * row[0] + entry(coupling, i, 5)]
-        for i, row in enumerate(rows)
-    ]
+    columns = []
+    for i in range(6):
+        x = entry(coupling, i, 0)
+        y = entry(coupling, i, 1)
+        columns.append([x, y, arm.x * y - arm.y * x + entry(coupling, i, 5)])
+    return columns
 
 
 def _planar_block(m: Sym6) -> list[list[Array]]:
+    """Rows and columns of x, y and yaw."""
     index = (0, 1, 5)
     return [[entry(m, i, j) for j in index] for i in index]
 
 
 def _planar_add(m: list[list[Array]], n: list[list[Array]]) -> list[list[Array]]:
-    return [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(m, n, strict=True)]
+    """The sum of two matrices."""
+    rows = []
+    for p, q in zip(m, n, strict=True):
+        rows.append([a + b for a, b in zip(p, q, strict=True)])
+    return rows
 
 
 def _plus(a: Planar, b: Planar) -> Planar:
+    """The sum of two."""
     return Planar(a.x + b.x, a.y + b.y, a.yaw + b.yaw)

@@ -52,7 +52,8 @@ def contact_step(
     agent: Agent, bodies: Bodies, scene: Scene, time: Array, throttle: Array, turn: Array
 ) -> World:
     """One env step; the accelerations and touches returned are those at the end of it."""
-    still, none = Planar(*[jnp.zeros_like(agent.q.x)] * 3), jnp.zeros_like(bodies.position.x)
+    still = Planar(*[jnp.zeros_like(agent.q.x)] * 3)
+    none = jnp.zeros_like(bodies.position.x)
     rest = Motion(Vec(none, none, none), Vec(none, none, none))
     drift = Unknown(Planar(*(RESISTANCE * v for v in agent.v)), _drift(bodies, bodies.axes))
     world = World(agent, bodies, still, rest, drift, jnp.zeros(none.shape, bool))
