@@ -197,7 +197,11 @@ def test_check_of_what_is_fine(capsys):
         ("Vector --reward 0 --episode-length 9", 1, "nothing says what its cost is: add --cost"),
         ("Vector --reward 0 --cost=1 --episode-length 9", 1, "its cost falls to -2; a cost is 0"),
         ("Vector --reward 0 --cost=-1 --episode-length 9", 0, "every step costs 2, whatever is"),
-        ("Vector --reward 0 --cost 2 --episode-length 9", 0, "every step earns 1, whatever is"),
+        (
+            "Vector --reward 0 --cost 2 --episode-length 9",
+            0,
+            "every step earns 1, whatever is done",
+        ),
         ("Drift --cost terminated --episode-length 9", 0, "a random policy never pays"),
         ("Late --episode-length 9", 0, "only the last step of an episode costs"),
         ("Late --episode-length 9", 0, "on average, which values take long"),

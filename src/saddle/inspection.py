@@ -99,7 +99,8 @@ def _of_rewards(trial: Trial) -> Iterator[Problem]:
     size = float(np.abs(rewards).mean())
     if rewards.min() == rewards.max():
         yield Problem(
-            f"every step earns {rewards[0]:g}, whatever is done; check which reward it is",
+            f"every step earns {rewards[0]:g}, whatever is done; only the length of an episode can "
+            f"change its return",
             wrong=False,
         )
     elif size > LARGE_REWARD:
