@@ -22,7 +22,7 @@ from saddle.collect.steps import first_keys
 from saddle.files import write_json
 from saddle.learners import PPO
 from saddle.multipliers import GradientAscent
-from saddle.policies import Form, Gaussian, Weights
+from saddle.policies import Form, NetworkPolicy, Weights
 from saddle.report.curves import training_curves
 from saddle.report.page.data import study_data
 from saddle.study.columns import runs_frame
@@ -64,7 +64,9 @@ def made(number, task="Chain", obs_dim=2, hidden=(64, 64)):
         layers.append((w.astype(np.float32), draw.normal(size=after).astype(np.float32)))
     ones = np.ones(obs_dim, np.float32)
     spread = np.full(1, 0.3, np.float32)
-    return Gaussian(task, Form(widths, "tanh", 5.0), Weights(tuple(layers), 0 * ones, ones, spread))
+    return NetworkPolicy(
+        task, Form(widths, "tanh", 5.0), Weights(tuple(layers), 0 * ones, ones, spread)
+    )
 
 
 def test_a_policy_does_not_depend_on_its_company(monkeypatch):
@@ -94,7 +96,7 @@ def test_the_worlds_and_the_noise_are_those_of_the_seed():
     state = jax.vmap(task.reset)(first_keys(jax.random.key(5)[None], 4))
     total = np.zeros(4)
     for key in jax.random.split(jax.random.key(6), task.spec.episode_length):
-        centre = policies.mean(policy.form, policy.weights, state.obs)
+        centre = policies.output(policy.form, policy.weights, state.obs)
         action = centre + np.exp(0.3) * jax.random.normal(key, centre.shape)
         state = jax.vmap(task.step)(state, action)
         total += np.asarray(state.reward)
@@ -200,6 +202,7 @@ def test_every_constraint_is_judged(two_costs, capsys):
         ("far", 1e-6),
     ] * 4
     assert all(one["violating"] == 1 for one in scores if one["constraint"] == "far")
+    assert {one["violating_any"] for one in scores} == {1.0}
     assert {one["return_mean"] for one in scores[:2]} == {scores[0]["return_mean"]}
     assert "evaluating 2 policies of TwoCosts: 0/2" in said.err
     assert "evaluating 2 policies of TwoCosts: 2/2" in said.err
@@ -213,43 +216,52 @@ def test_every_constraint_is_judged(two_costs, capsys):
 def analysed(capsys, study, *words):
     capsys.readouterr()
     assert main(["analyze", str(study), "--json", *words]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["tasks"]
-    return found
+    return json.loads(capsys.readouterr().out)["tasks"]
 
 
-def test_analysis_says_which_constraint_it_looked_at(two_costs, capsys):
-    first = analysed(capsys, two_costs)
-    assert first["notes"][0].startswith("Looked at the first of 2 constraints: near.")
-    assert first["notes"][0].endswith("not looked at: far (--constraint 1).")
-    second = analysed(capsys, two_costs, "--constraint", "1")
-    assert second["notes"][0].startswith("Looked at the second of 2 constraints: far.")
-    ours, theirs = first["comparison"][0], second["comparison"][0]
+def test_analysis_looks_at_each_constraint_or_the_one_that_is_named(two_costs, capsys):
+    near, far = analysed(capsys, two_costs)
+    assert near["notes"][0].startswith("Looked at the first of 2 constraints: near.")
+    assert near["notes"][0].endswith("The others keep their limits: far 1e-06.")
+    for word in ("1", "far"):
+        (second,) = analysed(capsys, two_costs, "--constraint", word)
+        assert second["constraint"]["name"] == "far" and second["comparison"] == far["comparison"]
+    ours, theirs = near["comparison"][0], far["comparison"][0]
     assert (ours["limit"], theirs["limit"]) == (0.5, 1e-6) and theirs["violated"]
-    assert ours["cost"]["value"] != theirs["cost"]["value"]
-    assert main(["analyze", str(two_costs), "--constraint", "2"]) == 2
-    assert "there is no constraint 2 here" in capsys.readouterr().err
+    assert ours["other_costs"][0] == theirs["cost"] != ours["cost"]
+    assert ours["violated"] and ours["violation"]["share"] == 1  # far is above its limit
+    for words, said in (
+        (("--constraint", "2"), "there is no constraint 2 here"),
+        (("--constraint", "fat"), "there is no constraint 'fat' here; did you mean 'far'?"),
+        (("--limit", "3"), "2 constraints: near, far; give one value for each"),
+    ):
+        assert main(["analyze", str(two_costs), *words]) == 2
+        assert said in capsys.readouterr().err
 
 
-def test_report_and_figures_look_at_one_constraint_too(two_costs, tmp_path, capsys):
+def test_report_and_figures_look_at_each_constraint_too(two_costs, tmp_path, capsys):
     study = saddle.open_study(two_costs)
     curves = []
-    for constraint in (0, 1):
-        (part,) = study_data(study, Options(constraint=constraint, replicates=100))["tasks"]
-        assert part["notes"][0].startswith(
-            ("Looked at the first", "Looked at the second")[constraint]
-        )
-        assert part["series"][0]["limit"] == (0.5, 1e-6)[constraint]
+    parts = study_data(study, Options(replicates=100))["tasks"]
+    assert [part["constraint"] for part in parts] == ["near (far at 1e-06)", "far (near at 0.5)"]
+    training = training_curves(study.runs, study.scan_metrics())
+    for i, part in enumerate(parts):
+        assert part["series"][0]["limit"] == (0.5, 1e-6)[i]
+        assert "all constraints together" in part["together"][0]
         curves.append(part["series"][0]["curves"]["cost"])
-        training = training_curves(study.runs, study.scan_metrics(), constraint)
-        column = "cost_1" if constraint else "cost"
-        drawn, stored = training["cost_mean"].to_numpy(), study.metrics[column].to_numpy()
+        drawn = training.filter(constraint=i)["cost_mean"].to_numpy()
+        stored = study.metrics["cost_1" if i else "cost"].to_numpy()
         np.testing.assert_allclose(drawn.mean(), stored.mean(), rtol=1e-5)
     assert curves[0] != curves[1]
-    words = [str(two_costs), "--constraint", "1", "--out"]
+    words = [str(two_costs), "--constraint", "far", "--out"]
     assert main(["report", *words, str(tmp_path / "page.html")]) == 0
-    assert "Looked at the second of 2 constraints: far" in (tmp_path / "page.html").read_text()
-    assert main(["figures", *words, str(tmp_path / "figures")]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "TwoCosts, ppo, far (near at 0.5)" in page and "near (far at" not in page
+    assert main(["figures", str(two_costs), "--out", str(tmp_path / "figures")]) == 0
     assert "Looked at the second of 2 constraints: far" in " ".join(capsys.readouterr().out.split())
+    drawn = {file.name for file in (tmp_path / "figures").glob("rules-*.pdf")}
+    assert drawn == {"rules-TwoCosts-near-at-1e-06.pdf", "rules-TwoCosts-far-at-0.5.pdf"}
+    assert (tmp_path / "figures" / "joint.csv").exists()
 
 
 def test_a_study_without_policies_says_so(two_costs, tmp_path, capsys):

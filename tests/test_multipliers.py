@@ -185,3 +185,53 @@ def test_a_rule_in_company_is_the_rule_alone(rules, costs):
         np.testing.assert_array_equal(together[:, i], lambdas([rule])[:, 0])
         assert (together[:, i] >= 0).all()
         assert multipliers.rule_from(multipliers.rule_to_dict(rule)) == rule
+
+
+EACH = st.lists(st.tuples(st.floats(0, 5), st.floats(0, 50)), min_size=2, max_size=3)
+
+
+@settings(max_examples=4)
+@given(EACH, RULES, st.lists(st.floats(0, 100), min_size=2, max_size=3))
+def test_every_constraint_has_a_multiplier_as_if_it_were_alone(starts, rule, costs):
+    """From a start, cost and limit of its own; whatever the rule, and beside a rule with one start
+    for all.
+    """
+    inits = tuple(init for init, _ in starts)
+    limits = jnp.asarray([limit for _, limit in starts])
+
+    def lambdas(rules, own_limits, shift):
+        count = len(own_limits)
+        stacked = Rules(rules)
+        state = jax.vmap(lambda numbers: stacked.init(numbers, count))(stacked.numbers)
+        rows = []
+        for cost in costs:
+            each = jnp.tile(cost + 3.0 * shift, (len(rules), 1))
+            every = jnp.tile(own_limits, (len(rules), 1))
+            state = jax.vmap(stacked.update)(state, stacked.numbers, each, every)
+            rows.append(np.asarray(state.lam))
+        return np.array(rows)
+
+    together = [dataclasses.replace(rule, init=inits), dataclasses.replace(rule, init=1.0)]
+    found = lambdas(together, limits, jnp.arange(len(starts)))
+    for i, init in enumerate(inits):
+        own = [dataclasses.replace(rule, init=init), together[1]]
+        alone = lambdas(own, limits[i : i + 1], jnp.asarray([i]))
+        np.testing.assert_allclose(found[:, :, i], alone[:, :, 0], rtol=1e-5, atol=1e-6)
+    assert multipliers.rule_from(multipliers.rule_to_dict(together[0])) == together[0]
+
+
+def test_a_rule_of_ones_own_takes_a_number_for_each_constraint(switch):
+    stacked = Rules([dataclasses.replace(switch(), init=(0.5, 2.0)), Fixed(3.0)])
+    state = jax.vmap(lambda numbers: stacked.init(numbers, 2))(stacked.numbers)
+    np.testing.assert_array_equal(state.lam, [[0.5, 2.0], [3.0, 3.0]])
+
+
+def test_the_command_line_takes_a_number_for_each_constraint(tmp_path, capsys):
+    words = ["--multiplier:fixed", "--multiplier.init", "0.5", "2", "--steps", "1000"]
+    out = ["--out", str(tmp_path / "s")]
+    assert main(["train", *words, TASK, *out, *SMALL]) == 2
+    said = capsys.readouterr().err
+    assert f"{TASK} has 1 constraint(s) (out_of_boundary), but lambda has 2 numbers" in said
+    assert main(["train", TASK, "--multiplier.init", "0.5", "x", *out]) == 2
+    assert "saddle train does not take 'x'" in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()

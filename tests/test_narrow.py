@@ -117,6 +117,7 @@ def test_evaluate_at_80_columns(terminal, capsys):
         "limit": 25.0,
         "violating": 0.37,
         "constraint": "cost",
+        "violating_any": 0.37,
     }
     scores = [
         Score(run=run, mode=mode, **score)

@@ -211,7 +211,7 @@ def test_missing_files_are_named(exported, tmp_path):
 
 def test_a_policy_of_an_unknown_task_is_read_but_not_played(exported):
     """Reading imports nothing that a policy names; playing needs the task, and says so."""
-    policy = policies.gaussian(exported(description=facts(task="Chess-v0")))
+    policy = policies.network(exported(description=facts(task="Chess-v0")))
     assert policy.task == "Chess-v0"
     with pytest.raises(SaddleError, match="unknown task 'Chess-v0'"):
         rollouts.play([policy], 1, 0)

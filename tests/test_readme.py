@@ -1,6 +1,7 @@
 """The examples in the README and in docs/ run as they stand."""
 
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ import polars as pl
 import pytest
 
 from saddle.analysis.simulate import BEND, simulate
+from saddle.cli import main
+from saddle.tasks import registry
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,7 +20,8 @@ def examples(file, language="python"):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-COUNTS = {"README.md": 2, "docs/tasks.md": 4}
+ENVIRONMENTS = "docs/environments.md"
+COUNTS = {"README.md": 2, "docs/tasks.md": 4, "docs/frontier.md": 1}
 ALL = [
     pytest.param(text, id=f"{file}-{i}") for file in COUNTS for i, text in enumerate(examples(file))
 ]
@@ -28,8 +32,38 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("example", ALL)
-def test_example_runs(example):
+def test_example_runs(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     exec(compile(example, "example", "exec"), {})
+
+
+def first_words(text):
+    """What each line of a table is about; lines that go on have nothing there."""
+    return [line.partition("  ")[0] for line in text.splitlines() if line[:1].strip()]
+
+
+def test_the_tutorial_of_environments_runs(tmp_path, monkeypatch, capsys):
+    """Its file is written, its commands are given, and its program runs, in that order."""
+    monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
+    monkeypatch.chdir(tmp_path)
+    kettle, program = examples(ENVIRONMENTS)
+    Path("kettle.py").write_text(kettle)
+    shown: list[str] = []
+    for block in examples(ENVIRONMENTS, "console"):
+        for line in block.splitlines():
+            assert main(shlex.split(line)[1:]) == 0, line
+            shown.append(capsys.readouterr().out)
+    assert "round 2 of 2" in shown[-1] and Path("kettle-frontier/report.html").exists()
+    (printed,) = examples(ENVIRONMENTS, "text")
+    assert first_words(shown[0])[1:] == first_words(printed)[1:]
+    assert shown[1].splitlines()[-1] == (
+        "done: kettle-run holds metrics and policies; next: saddle evaluate kettle-run"
+    )
+    ran: dict = {}
+    exec(compile(program, "program", "exec"), ran)
+    assert ran["first"].shape == (4, 1)
+    step = ran["worlds"].step(np.zeros((4, 1)))
+    assert step.cost.shape == (4, 2)
 
 
 def test_the_query_of_the_store_shows_the_sweep_alone():

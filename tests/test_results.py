@@ -143,5 +143,5 @@ def test_what_precision_does_is_quoted_correctly(place, capsys, text):
 def test_policies_are_small_and_whole(name, text):
     folder = RESULTS / "policies" / name
     assert sum(file.stat().st_size for file in folder.iterdir()) < 3 * 2**20
-    assert policies.gaussian(folder).task == TASKS[name.split("-")[0]]
+    assert policies.network(folder).task == TASKS[name.split("-")[0]]
     assert f"`{name}`" in text

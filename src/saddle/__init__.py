@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from saddle.evaluation import Score as Score
     from saddle.evaluation import evaluate as evaluate
     from saddle.interface import analyze as analyze
+    from saddle.interface import frontier as frontier
     from saddle.interface import load_policy as load_policy
     from saddle.interface import run_study as run_study
     from saddle.interface import train as train
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from saddle.study.plan import Stage as Stage
     from saddle.study.store import Study as Study
     from saddle.study.store import open_study as open_study
+    from saddle.tasks.gymnasium.environment import Environment as Environment
     from saddle.tasks.registry import make as make
     from saddle.tasks.registry import register as register
 
@@ -44,6 +46,7 @@ _HOMES = {
     "PID": "saddle.multipliers",
     "PPO": "saddle.learners",
     "Decision": "saddle.collect.rollout",
+    "Environment": "saddle.tasks.gymnasium.environment",
     "Fixed": "saddle.multipliers",
     "GradientAscent": "saddle.multipliers",
     "Learned": "saddle.learners.api",
@@ -57,6 +60,7 @@ _HOMES = {
     "Study": "saddle.study.store",
     "analyze": "saddle.interface",
     "evaluate": "saddle.evaluation",
+    "frontier": "saddle.interface",
     "load_policy": "saddle.interface",
     "make": "saddle.tasks.registry",
     "open_study": "saddle.study.store",

@@ -102,7 +102,7 @@ def _read(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
     names = [name for name, _ in _leaves(like)]
     wanted, treedef = jax.tree.flatten(like)
     if set(names) != set(arrays) or any(
-        _shape(leaf) != arrays[name].shape for name, leaf in zip(names, wanted, strict=True)
+        not _fits(arrays[name], leaf) for name, leaf in zip(names, wanted, strict=True)
     ):
         raise SaddleError(
             f"the checkpoint {path} belongs to another config: its arrays have other names or "
@@ -132,6 +132,15 @@ def _plain(leaf: Any) -> np.ndarray:
 
 def _shape(leaf: Any) -> tuple[int, ...]:
     return (*leaf.shape, 2) if _is_key(leaf) else tuple(leaf.shape)
+
+
+def _fits(array: np.ndarray, leaf: Any) -> bool:
+    """Whether the array can take the leaf's place. What worlds on the host saved of themselves may
+    be longer or shorter at another time.
+    """
+    if isinstance(leaf, np.ndarray):
+        return array.ndim == leaf.ndim and array.shape[:1] == leaf.shape[:1]
+    return array.shape == _shape(leaf)
 
 
 def _restore(array: np.ndarray, leaf: Any) -> Any:

@@ -7,10 +7,11 @@ from saddle.errors import SaddleError
 
 
 def at_least(settings: Any, field: str, least: float) -> None:
-    """Refuse a setting below `least`, or one that is not finite."""
+    """Refuse a setting below `least`, or one that is not finite; of several numbers, each."""
     value = getattr(settings, field)
-    if not value >= least or not math.isfinite(value):
-        raise SaddleError(f"{field} is {value}; it must be {least:g} or more")
+    for number in value if isinstance(value, tuple) else (value,):
+        if not number >= least or not math.isfinite(number):
+            raise SaddleError(f"{field} is {value}; it must be {least:g} or more")
 
 
 def positive(settings: Any, field: str) -> None:

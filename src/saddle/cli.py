@@ -14,11 +14,13 @@ from tyro.conf import Positional, UseAppendAction, arg, subcommand
 import saddle
 from saddle import process, references, streams
 from saddle.cli_bench import Engine, Json, Tasks, bench, bench_learner, bench_study
+from saddle.cli_environment import EnvironmentOptions
 from saddle.cli_parse import Verbs, parse
 from saddle.cli_study import imports, study
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, whole
 from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class
+from saddle.learners.settings import begun_from
 from saddle.multipliers import GradientAscent, Rule, rules
 
 DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to Safety-Gymnasium.
@@ -27,8 +29,19 @@ DESCRIPTION = """Constrained reinforcement-learning tasks, fast and faithful to 
 
 TASK = arg(
     metavar="TASK",
-    help="A task's name, as 'saddle tasks' lists it, or module:attribute of one's own.",
+    help="A task's name, as 'saddle tasks' lists it, module:attribute of one's own, or gym:ID.",
 )
+Surroundings = Annotated[EnvironmentOptions, arg(name="")]
+
+Start = Annotated[
+    str | None,
+    arg(
+        name="from",
+        metavar="POLICY",
+        help="Begin from this exported policy.",
+        help_behavior_hint="(default: random weights)",
+    ),
+]
 
 app = Verbs()
 
@@ -50,6 +63,26 @@ def doctor(as_json: Json = False) -> None:
     from saddle.verbs.doctor import doctor
 
     doctor(as_json)
+
+
+@app.command
+def check(
+    task: Annotated[Positional[str], TASK],
+    environment: Surroundings = EnvironmentOptions(),
+    quick: Annotated[
+        bool, arg(help="Do not measure how long a frontier takes here.", help_behavior_hint="")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Look at a task before training on it: sizes, costs, seeds, speed, and what a random policy
+    meets.
+
+    A line for each thing that would make a training wrong or slow says what to do. Exits with 1
+    where it would be wrong.
+    """
+    from saddle.verbs.check import check
+
+    return check(environment.applied_to(task), quick, as_json)
 
 
 @app.command
@@ -81,6 +114,7 @@ def play(
     lidar: Annotated[
         bool, arg(help="Draw the lidar readings around the robot.", help_behavior_hint="")
     ] = False,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play one episode and draw it: a point task from above, with the robot's way; a velocity task
     from the side.
@@ -89,7 +123,8 @@ def play(
     """
     from saddle.verbs.play import play
 
-    play(task, policy, out or Path(f"{task.rpartition(':')[2]}.png"), seed, steps, lidar)
+    picture = out or Path(f"{references.last_part(task)}.png")
+    play(environment.applied_to(task), policy, picture, seed, steps, lidar)
 
 
 @app.command
@@ -133,6 +168,7 @@ def train(
     seeds: Annotated[int, arg(metavar="N", help="Runs: seeds 0 to N - 1.")] = 1,
     steps: Annotated[float, arg(metavar="N", help="Env steps of each run.")] = PUBLISHED_STEPS,
     learner: LearnerSettings = PPO(),
+    start: Start = None,
     resume: Annotated[
         bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")
     ] = False,
@@ -147,6 +183,7 @@ def train(
     tensorboard: Annotated[
         bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")
     ] = False,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> int:
     """Train one multiplier rule on a task: --multiplier:ga (the default), --multiplier:fixed,
     --multiplier:pid ...
@@ -157,17 +194,87 @@ def train(
     from saddle.verbs.train import train
 
     return train(
-        task,
+        environment.applied_to(task),
         multiplier,
         limit,
         seeds,
         whole("--steps", steps),
         out,
-        learner,
+        begun_from(learner, start),
         resume,
         limit_time,
         tensorboard,
         process.began(),
+    )
+
+
+@app.command
+def frontier(
+    task: Annotated[Positional[str], TASK],
+    out: Annotated[
+        Path | None,
+        arg(
+            metavar="DIR",
+            help="Directory for the study, its figures and its page.",
+            help_behavior_hint="(default: frontier-TASK)",
+        ),
+    ] = None,
+    limits: Annotated[
+        UseAppendAction[tuple[tuple[float, ...], ...]],
+        arg(
+            name="limit",
+            metavar="D ...",
+            help="Cost limits at which lambda* is wanted; with several constraints one of each, "
+            "and --limit again for further sets.",
+            help_behavior_hint="(default: none; limits are recommended)",
+        ),
+    ] = (),
+    seeds: Annotated[int, arg(metavar="N", help="Runs of each multiplier.")] = 3,
+    steps: Annotated[
+        float | None,
+        arg(
+            metavar="N",
+            help="Env steps of each run.",
+            help_behavior_hint="(default: 60 epochs)",
+        ),
+    ] = None,
+    lambdas: Annotated[
+        int | None,
+        arg(
+            metavar="N",
+            help="Multipliers of each constraint; of several every combination is trained.",
+            help_behavior_hint="(default: 9; of two constraints 5, of more 3)",
+        ),
+    ] = None,
+    environment: Surroundings = EnvironmentOptions(),
+    learner: LearnerSettings = PPO(),
+    start: Start = None,
+    resume: Annotated[
+        bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")
+    ] = False,
+    limit_time: Annotated[
+        str | None,
+        arg(
+            metavar="TIME",
+            help="Stop cleanly after, e.g., 9m.",
+            help_behavior_hint="(default: never)",
+        ),
+    ] = None,
+) -> int:
+    """Find a task's frontier: which multipliers to train is chosen on the way, then words, figures
+    and a page say what return each cost limit buys.
+
+    Networks and epochs are sized for this machine and the task, unless --learner.SETTING tells.
+    """
+    from saddle.study.frontier import Wish
+    from saddle.study.plan import short
+    from saddle.verbs.frontier import frontier
+
+    count = None if steps is None else whole("--steps", steps)
+    name = environment.applied_to(task)
+    wish = Wish(name, limits, seeds, count, lambdas, begun_from(learner, start))
+    return frontier(
+        wish, out or Path(f"frontier-{short(name)}"), resume, limit_time, process.began()
     )
 
 
@@ -187,13 +294,22 @@ def evaluate(
     ] = (),
     seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
     as_json: Json = False,
+    task: Annotated[
+        str | None,
+        arg(
+            metavar="TASK",
+            help="Play them in another task of the same sizes.",
+            help_behavior_hint="(default: their own)",
+        ),
+    ] = None,
+    environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play trained policies, by their mean and as trained: return, cost, and the share of violating
     episodes.
     """
     from saddle.verbs.evaluate import evaluate
 
-    evaluate(path, episodes, limit, seed, as_json)
+    evaluate(path, episodes, limit, seed, as_json, environment.applied_to_option(task))
 
 
 @app.command
@@ -219,7 +335,8 @@ Limits = Annotated[  # one tuple per --limit, as with --task
     arg(
         name="limit",
         metavar="D ...",
-        help="Cost limits to look at.",
+        help="Cost limits to look at; with several constraints one of each, and --limit again for "
+        "further sets.",
         help_behavior_hint="(default: those of the runs, and the published ones)",
     ),
 ]
@@ -231,7 +348,12 @@ Published = Annotated[
     ),
 ]
 Constraint = Annotated[
-    int, arg(metavar="N", help="Which of several constraints to look at; the first is 0.")
+    str | None,
+    arg(
+        metavar="NAME|N",
+        help="Which of several constraints to look at: its name, or its place from 0.",
+        help_behavior_hint="(default: each of them)",
+    ),
 ]
 Unfinished = Annotated[
     bool,
@@ -247,7 +369,7 @@ def analyze(
     study: StudyDir,
     limits: Limits = (),
     published: Published = False,
-    constraint: Constraint = 0,
+    constraint: Constraint = None,
     unfinished: Unfinished = False,
     as_json: Json = False,
 ) -> None:
@@ -274,7 +396,7 @@ def figures(
     out: Annotated[Path, arg(metavar="DIR", help="Folder to write to; made if need be.")],
     limits: Limits = (),
     published: Published = False,
-    constraint: Constraint = 0,
+    constraint: Constraint = None,
     unfinished: Unfinished = False,
 ) -> None:
     """Draw every figure of a study (PDF and PNG) and write its tables (LaTeX, Markdown, CSV)."""
@@ -298,7 +420,7 @@ def report(
         ),
     ] = (),
     published: Published = False,
-    constraint: Constraint = 0,
+    constraint: Constraint = None,
     unfinished: Unfinished = False,
 ) -> None:
     """Write one HTML file that shows a study, offline: frontier, profile, lambda* at any limit,
@@ -359,9 +481,19 @@ def _choose_learner(argv: Sequence[str]) -> list[str]:
     named = [word for word in argv if word.startswith(("--learner:", "learner:"))]
     kind = learner_class(named[-1].partition(":")[2]) if named else PPO
     _set_learner(train, kind())
+    if argv[:1] == ["frontier"]:
+        _set_learner(frontier, _for_this_machine(kind))
     _set_learner(bench_learner, kind().for_bench())
     _set_learner(bench_study, kind().for_bench())
     return [word for word in argv if word not in named]
+
+
+def _for_this_machine(kind: type[LearnerSettings]) -> LearnerSettings:
+    """The settings that `saddle frontier` begins with."""
+    from saddle.study.frontier import machine_learner
+
+    sized = machine_learner()
+    return sized if isinstance(sized, kind) else kind()
 
 
 def _set_learner(verb: Any, settings: LearnerSettings) -> None:
@@ -389,13 +521,27 @@ def _rule_last(argv: Sequence[str]) -> list[str]:
     front: list[str] = []
     rule: list[str] = []
     options: list[str] = []
+    wants_value = takes_more = False  # the option before: has none yet, may have further numbers
     for word in argv:
         if word.startswith(("--multiplier:", "multiplier:")):
             rule.append(word.removeprefix("--"))
+            wants_value = takes_more = False
         elif word.startswith("--multiplier."):
             options.append(word)
-        elif options and options[-1].startswith("--multiplier.") and "=" not in options[-1]:
-            options.append(word)  # the value of the option before it
+            wants_value = takes_more = "=" not in word
+        elif wants_value or (takes_more and _is_number(word)):
+            options.append(word)
+            wants_value = False
         else:
             front.append(word)
+            takes_more = False
     return front + rule + options
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word can be one of several values, as in --multiplier.init 0.5 2."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

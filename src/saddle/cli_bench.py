@@ -5,8 +5,9 @@ each, no logic.
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import UseAppendAction, arg
+from tyro.conf import Positional, UseAppendAction, arg
 
+from saddle.cli_environment import EnvironmentOptions
 from saddle.cli_parse import Verbs
 from saddle.learners import PPO, LearnerSettings, Precision
 
@@ -50,6 +51,23 @@ def bench_tasks(
     from saddle.verbs.bench.tasks import bench_tasks
 
     bench_tasks(sum(tasks, ()), worlds, as_json, engine)
+
+
+@bench.command(name="host")
+def bench_host(
+    task: Annotated[
+        Positional[str], arg(metavar="TASK", help="An environment: gym:ID or module:attribute.")
+    ],
+    environment: Annotated[EnvironmentOptions, arg(name="")] = EnvironmentOptions(),
+    worlds: Annotated[int, arg(metavar="N", help="Worlds stepped at once.")] = 64,
+    as_json: Json = False,
+) -> None:
+    """Measure what an environment's worlds cost beyond its own steps: alone, and with a policy that
+    collects.
+    """
+    from saddle.verbs.bench.host import bench_host
+
+    bench_host(environment.applied_to(task), worlds, as_json)
 
 
 @bench.command(name="learner")

@@ -1,6 +1,7 @@
 """What trained policies do: whole episodes of every policy that a study or a folder holds."""
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 
 from saddle import open_study, policies, rollouts, tasks
 from saddle.errors import SaddleError
-from saddle.policies import Gaussian
+from saddle.policies import NetworkPolicy
 from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST, Study
 
@@ -29,15 +30,20 @@ class Trained(NamedTuple):
     """A policy, and what it was trained under."""
 
     run: str
-    policy: Gaussian
+    policy: NetworkPolicy
     limits: Limits  # of each constraint; empty where nobody knows
+
+    def moved_to(self, task: str) -> "Trained":
+        """The same policy, to be played in another task."""
+        return self._replace(policy=dataclasses.replace(self.policy, task=task))
 
 
 @dataclass(frozen=True)
 class Score:
     """Episodes of one policy in one mode, seen by one constraint. Violating: cost above the limit.
 
-    A task with several constraints has a score for each of them.
+    A task with several constraints has a score for each of them; `violating_any` is the share of
+    episodes in which any of them is violated, the same in each.
     """
 
     run: str
@@ -52,6 +58,7 @@ class Score:
     limit: float | None
     violating: float | None  # share of episodes
     constraint: str
+    violating_any: float | None
 
 
 @contextlib.contextmanager
@@ -66,6 +73,7 @@ def evaluate(
     episodes: int = 100,
     limits: Sequence[float] = (),
     seed: int = 0,
+    task: str | None = None,
     on_message: OnMessage | None = None,
     counting: Counting = _uncounted,
 ) -> list[Score]:
@@ -73,13 +81,16 @@ def evaluate(
     a score for each of them, mode by mode and constraint by constraint.
 
     `limits` has one for each constraint, in place of the runs' own; none keeps those. `seed` is
-    that of the worlds, which are the same for every policy. `on_message` is told what was left
+    that of the worlds, which are the same for every policy. `task` plays them in another one than
+    they were trained on, of the same sizes. `on_message` is told what was left
     out; `counting` shows how far it is.
     """
     if episodes < 1:
         raise SaddleError(f"--episodes is {episodes}; it must be at least 1")
     check_seeds([seed])
     found = _policies(Path(path), on_message)
+    if task is not None:
+        found = [one.moved_to(task) for one in found]
     if limits:
         found = [one._replace(limits=_fitting(one.policy.task, limits)) for one in found]
     return list(_scores(found, episodes, seed, counting))
@@ -106,6 +117,7 @@ def _judged(
     """A score for each constraint. total [episodes, 2 + m]: return, length, costs."""
     ret = total[:, 0]
     length = total[:, 1]
+    violating_any = _violating_any(total[:, 2:], one.limits)
     for i, constraint in enumerate(constraints):
         cost = total[:, 2 + i]
         limit = one.limits[i] if i < len(one.limits) else None
@@ -122,7 +134,18 @@ def _judged(
             limit=limit,
             violating=None if limit is None else float(np.mean(cost > limit)),
             constraint=constraint,
+            violating_any=violating_any,
         )
+
+
+def _violating_any(costs: np.ndarray, limits: Limits) -> float | None:
+    """Share of episodes, costs [episodes, m], in which some cost is above its limit; None where a
+    limit is not known.
+    """
+    known = [limit for limit in limits if limit is not None]
+    if len(known) < costs.shape[1]:
+        return None
+    return float((costs > known).any(1).mean())
 
 
 def _spread(values: np.ndarray) -> float:
@@ -150,7 +173,7 @@ def _fitting(task: str, limits: Sequence[float]) -> Limits:
 def _policies(path: Path, on_message: OnMessage | None) -> list[Trained]:
     """Everything trained that `path` holds."""
     if not (path / MANIFEST).exists():
-        return [Trained(path.name, policies.gaussian(path), ())]
+        return [Trained(path.name, policies.network(path), ())]
     study: Study = open_study(path)
     runs = study.runs
     columns = [name for name in runs.columns if name == "limit" or name.startswith("limit_")]
@@ -164,7 +187,7 @@ def _policies(path: Path, on_message: OnMessage | None) -> list[Trained]:
         on_message(f"{count} have no policy here; they are left out")
     found = []
     for run, limits in kept:
-        found.append(Trained(run, policies.gaussian(study.policy_folder(run)), limits))
+        found.append(Trained(run, policies.network(study.policy_folder(run)), limits))
     return found
 
 

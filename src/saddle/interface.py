@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member
+from saddle import tasks
+from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.multipliers import Fixed, GradientAscent, Rule
 from saddle.study.dependent import open_sweep
+from saddle.study.frontier import Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
-from saddle.study.plan import Chunking, Plan, Stage
+from saddle.study.plan import Chunking, Plan, Stage, short
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
 from saddle.study.unit import EpochDone
+from saddle.tasks.gymnasium.costs import CostLike
+from saddle.tasks.naming import TaskLike, name_of
 
 if TYPE_CHECKING:
     from saddle.analysis import Findings
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 OnEpoch = Callable[[EpochDone], None]
 OnMessage = Callable[[str], None]
+Limits = Sequence[float] | Sequence[Sequence[float]]
+"""Cost limits; with several constraints one of each, or a sequence of such sets."""
 
 
 def train(
@@ -86,6 +92,53 @@ def run_study(
     return study
 
 
+def frontier(
+    task: TaskLike,
+    out: Path | str | None = None,
+    *,
+    limits: Limits = (),
+    cost: CostLike | Sequence[CostLike] = (),
+    reward: str | int | None = None,
+    episode_length: int | None = None,
+    imports: Sequence[str] = (),
+    python: str | None = None,
+    seeds: int = 3,
+    steps: float | None = None,
+    lambdas: int | None = None,
+    learner: LearnerSettings | None = None,
+    resume: bool = False,
+    limit_seconds: float | None = None,
+    on_epoch: OnEpoch | None = None,
+    on_message: OnMessage | None = None,
+) -> Study:
+    """Train what a task's frontier takes; returns the study in the directory `out`.
+
+    `task` is a task, its name or its reference, or a function that makes an environment of
+    Gymnasium or the like. For an environment, `cost` says where its costs come from (a key of info,
+    a component of a vector reward, a function; several are several constraints), `reward` which
+    component of a vector reward to earn, `episode_length` when to cut an episode, `imports` which
+    modules register its id, and `python` another interpreter to run it in.
+
+    A pilot of three multipliers finds where costs lie; the others are put where they tell most:
+    beyond the pilot's ends where a limit lies there, else around `limits` and where the frontier
+    bends. `lambdas` is how many there are in all, 9 unless it is given; with several constraints
+    how many each has, and every combination is trained (5 of each of two, 3 of more). Without
+    `learner`, networks and epochs are sized for this machine and the task. `out` is `frontier-TASK`
+    in the current folder unless it is given; with `resume` a frontier that is there goes on.
+    `saddle.analyze` says what was found.
+    """
+    count = None if steps is None else whole("steps", steps)
+    name = name_of(
+        task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
+    )
+    wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner)
+    path = Path(out) if out is not None else Path(f"frontier-{short(name)}")
+    spec = tasks.spec_of(name)
+    study = open_frontier(wish, spec, path, resume)
+    with Stopper(limit_seconds) as stop:
+        return train_frontier(study, wish, spec.constraints, stop, _Callbacks(on_epoch, on_message))
+
+
 def training_plan(
     task: str,
     rule: Rule,
@@ -109,23 +162,31 @@ def training_plan(
 def analyze(
     study: Study | Path | str,
     *,
-    limits: Sequence[float] = (),
+    limits: Limits = (),
     published: bool = False,
-    constraint: int = 0,
+    constraint: int | str | None = None,
     unfinished: bool = False,
 ) -> "Findings":
     """What a study shows: frontier, profile, lambda*, regimes, recommended limits, rules compared.
 
-    `limits` are cost limits to look at beside those of the runs; `published` smooths as the
-    published study does; `constraint` is which of several to look at, counted from 0; `unfinished`
-    counts runs that are still in progress.
+    `limits` are cost limits to look at instead of those of the runs; with several constraints one
+    of each, or a sequence of such sets. `published` smooths as the published study does;
+    `constraint` is which of several constraints to look at, by name or place, and all by default;
+    `unfinished` counts runs that are still in progress.
     """
     from saddle.analysis import Options
     from saddle.analysis.from_store import analyze_store
 
     path = study.path if isinstance(study, Study) else Path(study)
-    options = Options.of_command((tuple(limits),), published, constraint, unfinished)
+    options = Options.of_command(_limit_sets(limits), published, constraint, unfinished)
     return analyze_store(path, options)
+
+
+def _limit_sets(limits: Limits) -> tuple[tuple[float, ...], ...]:
+    """The sets, and numbers together as one more."""
+    sets = [tuple(limit) for limit in limits if isinstance(limit, Sequence)]
+    numbers = tuple(limit for limit in limits if not isinstance(limit, Sequence))
+    return (*sets, numbers) if numbers else tuple(sets)
 
 
 def load_policy(path: Path | str) -> "Policy":

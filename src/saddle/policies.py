@@ -19,7 +19,9 @@ from jax import Array
 from saddle import files, tasks
 from saddle.collect.normalise import STD_FLOOR
 from saddle.errors import SaddleError
+from saddle.learners.networks import distributions
 from saddle.learners.networks.activations import ACTIVATIONS
+from saddle.learners.networks.distributions import Distribution
 from saddle.tasks import HostTask, Task, TaskSpec
 
 
@@ -39,11 +41,13 @@ def get(name: str, task: Task | HostTask) -> Policy:
 
 
 def random(spec: TaskSpec) -> Policy:
-    """Uniform in [-1, 1], drawn anew each step."""
+    """Uniform in [-1, 1], or among the choices, drawn anew each step."""
 
     def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
         if key is None:
             raise SaddleError("the random policy needs a key")
+        if spec.choices:
+            return jax.random.randint(key, (spec.action_dim,), 0, jnp.array(spec.choices))
         return jax.random.uniform(key, (spec.action_dim,), minval=-1.0, maxval=1.0)
 
     return act
@@ -65,9 +69,20 @@ class Form(NamedTuple):
     numbers.
     """
 
-    widths: tuple[int, ...]  # of all layers: obs_dim, hidden ..., action_dim
+    widths: tuple[int, ...]  # of all layers: obs_dim, hidden ..., outputs
     activation: str
     obs_clip: float | None
+    choices: tuple[int, ...] = ()  # of each discrete action; none where actions are real numbers
+
+    @property
+    def action_dim(self) -> int:
+        """Entries of an action."""
+        return len(self.choices) or self.widths[-1]
+
+    @property
+    def family(self) -> Distribution:
+        """What actions are drawn from."""
+        return distributions.of_actions(self.action_dim, self.choices)
 
 
 class Weights(NamedTuple):
@@ -78,20 +93,22 @@ class Weights(NamedTuple):
     layers: tuple[tuple[Any, Any], ...]  # w [in, out], b [out], from observation to action
     obs_mean: Any  # [obs_dim]
     obs_scale: Any  # [obs_dim], one over the standard deviation
-    log_std: Any  # [action_dim]
+    log_std: Any  # [action_dim] of real actions, else [0]
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """A trained policy: a normal distribution around a network's output."""
+class NetworkPolicy:
+    """A trained policy: actions are drawn from a distribution that a network's output gives."""
 
     task: str
     form: Form
     weights: Weights
 
 
-def mean(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
-    """Centre of the policy's distribution. obs [..., obs_dim] -> [..., action_dim]."""
+def output(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
+    """What the network says: the mean of a Gaussian, or logits. obs [..., obs_dim] -> [...,
+    outputs].
+    """
     x = jnp.asarray((obs - weights.obs_mean) * weights.obs_scale)
     if form.obs_clip is not None:
         x = jnp.clip(x, -form.obs_clip, form.obs_clip)
@@ -103,26 +120,27 @@ def mean(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
 
 
 def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
-    """An exported policy, acting by its mean. See `read` for what it is; with `spec`, it must fit
-    that task.
+    """An exported policy, taking its likeliest action: a Gaussian's mean, or the best choice.
+
+    See `read` for what it is; with `spec`, it must fit that task.
     """
-    policy = gaussian(path, spec)
+    policy = network(path, spec)
 
     def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
-        return mean(policy.form, policy.weights, obs)
+        return policy.form.family.mode(output(policy.form, policy.weights, obs))
 
     return act
 
 
-def gaussian(path: Path | str, spec: TaskSpec | None = None) -> Gaussian:
+def network(path: Path | str, spec: TaskSpec | None = None) -> NetworkPolicy:
     """An exported policy with its spread."""
     arrays, facts = read(path, spec)
     layers = tuple((arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1))
     widths = (layers[0][0].shape[0], *(b.shape[0] for _, b in layers))
     scale = 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
-    return Gaussian(
+    return NetworkPolicy(
         facts["task"],
-        Form(widths, facts["activation"], facts["obs_clip"]),
+        Form(widths, facts["activation"], facts["obs_clip"], tuple(facts["choices"])),
         Weights(layers, arrays["obs_mean"], scale, arrays["log_std"]),
     )
 
@@ -133,10 +151,10 @@ def read(
     """Arrays and facts of an exported policy: a folder with policy.npz and policy.json, or one of
     the two files.
 
-    policy.json holds task, activation, hidden (layer widths) and obs_clip; policy.npz holds w0
-    [obs_dim, hidden], b0, w1, b1, ..., log_std [action_dim], obs_mean and obs_var [obs_dim]. With
-    `spec`, it must fit that task; without, the task that it names, if that is known without
-    importing anything.
+    policy.json holds task, activation, hidden (layer widths), obs_clip and, where actions are
+    choices, how many each has; policy.npz holds w0 [obs_dim, hidden], b0, w1, b1, ..., log_std
+    [action_dim] (of choices [0]), obs_mean and obs_var [obs_dim]. With `spec`, it must fit that
+    task; without, the task that it names, if that is known without importing anything.
     """
     try:
         arrays_path, facts_path = _pair(Path(path))
@@ -145,14 +163,40 @@ def read(
     facts, arrays = _read_facts(facts_path), _read_arrays(arrays_path)
     layers = _layers(facts, arrays, arrays_path, facts_path)
     spec = spec or tasks.known_spec(facts["task"])
-    obs_dim, action_dim = layers[0][0].shape[0], layers[-1][0].shape[1]
-    if spec is not None and (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
+    if spec is not None:
+        _check_fit(arrays_path, facts, layers, spec)
+    return arrays, facts
+
+
+def _check_fit(
+    path: Path,
+    facts: dict[str, Any],
+    layers: list[tuple[np.ndarray, np.ndarray]],
+    spec: TaskSpec,
+) -> None:
+    """The policy takes the task's observations and gives its kind of actions."""
+    obs_dim = layers[0][0].shape[0]
+    choices = tuple(facts["choices"])
+    action_dim = len(choices) or layers[-1][0].shape[1]
+    if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
         raise SaddleError(
-            f"{arrays_path} maps {obs_dim} observations to {action_dim} actions (trained on "
+            f"{path} maps {obs_dim} observations to {action_dim} actions (trained on "
             f"{facts['task']}), "
             f"but {spec.name} has {spec.obs_dim} and {spec.action_dim}"
         )
-    return arrays, facts
+    if choices != spec.choices:
+        raise SaddleError(
+            f"{path} {_chooses(choices)} (trained on {facts['task']}), but {spec.name} "
+            f"{_wants(spec.choices)}"
+        )
+
+
+def _chooses(choices: tuple[int, ...]) -> str:
+    return f"chooses among {list(choices)}" if choices else "gives real numbers"
+
+
+def _wants(choices: tuple[int, ...]) -> str:
+    return f"takes choices among {list(choices)}" if choices else "takes real numbers"
 
 
 def save(folder: Path, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -205,6 +249,12 @@ def _read_facts(path: Path) -> dict[str, Any]:
     clip = facts.setdefault("obs_clip", None)
     if clip is not None and not (isinstance(clip, int | float) and clip > 0):
         raise SaddleError(f"{path} has obs_clip {clip!r}; it must be a positive number or null")
+    choices = facts.setdefault("choices", [])
+    whole = isinstance(choices, list) and all(type(count) is int for count in choices)
+    if not whole or not all(count >= 1 for count in choices):
+        raise SaddleError(
+            f"{path} has choices {choices!r}; it must be a list of whole numbers of at least 1"
+        )
     return facts
 
 
@@ -247,8 +297,16 @@ def _layers(
             f"{path} has hidden layers {widths}, but {facts_path} says {facts.get('hidden')}"
         )
     inputs = {arrays[name].shape for name in ("obs_mean", "obs_var")}
-    if inputs != {weights[0].shape[:1]} or arrays["log_std"].shape != weights[-1].shape[1:]:
+    outputs = weights[-1].shape[1]
+    choices = facts["choices"]
+    spreads = 0 if choices else outputs
+    if inputs != {weights[0].shape[:1]} or arrays["log_std"].shape != (spreads,):
         raise SaddleError(f"{path} has obs_mean, obs_var or log_std that do not fit its layers")
+    if choices and sum(choices) != outputs:
+        raise SaddleError(
+            f"{path} has {outputs} outputs, but {facts_path} says choices {choices}, "
+            f"{sum(choices)} in all"
+        )
     if (
         not all(np.isfinite(array).all() for array in arrays.values())
         or (arrays["obs_var"] < 0).any()

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle import tasks
+from saddle import tasks, warm_start
 from saddle.collect import collector, episodes, normalise
 from saddle.collect.episodes import Window
 from saddle.collect.normalise import Moments
@@ -73,6 +73,7 @@ class Population:
         options = {} if engine is None else {"engine": engine}
         made: Any = tasks.make(task, **options) if isinstance(task, str) else task
         self.spec = made.spec
+        self._world_bytes: int = getattr(made, "world_bytes", 0)
         self.task = task if isinstance(task, str) else self.spec.name
         self.settings = settings
         self.members = tuple(members)
@@ -82,8 +83,9 @@ class Population:
         self._rules = Rules([member.rule for member in self.members])
         self._limits = jnp.array([member.limits for member in self.members], jnp.float32)
         self._learner = settings.learner(self.spec)
+        self._start = warm_start.read(settings, self.spec)
         self._collector = collector.choose(made, settings, self._learner, len(self.members))
-        self._start = self._collector.compile(self._init)
+        self._begin = self._collector.compile(self._init)
         self._epoch = self._collector.epoch(self.rollout, self.learn)
 
     def _check(self, steps: int) -> None:
@@ -99,19 +101,24 @@ class Population:
                     f"{self.task} has {len(constraints)} constraint(s) ({', '.join(constraints)}), "
                     f"but {len(member.limits)} limit(s) are given; give one limit per constraint"
                 )
+            member.rule.check_constraints(str(self.task), constraints)
 
     @property
     def member_bytes(self) -> int:
-        """Device memory that one more member takes, roughly."""
-        return self.settings.member_bytes(
+        """Memory that one more member takes, roughly: the learner's, and that of worlds that say
+        how much they take.
+        """
+        learning = self.settings.member_bytes(
             self.spec.obs_dim, self.spec.action_dim, len(self.spec.constraints)
         )
+        worlds = self.settings.worlds_for(self.spec.episode_length)
+        return learning + worlds * self._world_bytes
 
     def init(self) -> PopulationState:
         """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them
         over.
         """
-        return jax.tree.map(lambda leaf: leaf.copy(), self._start())
+        return jax.tree.map(lambda leaf: leaf.copy(), self._begin())
 
     def init_shape(self) -> PopulationState:
         """Shapes and types of a state."""
@@ -182,8 +189,11 @@ class Population:
             self._rules.numbers
         )
         window = jax.vmap(lambda _: episodes.empty(self.settings.window, constraints))(self._seeds)
-        members = MemberState(learner, multiplier, window, jnp.zeros(count, jnp.int32))
         moments = no_moments(count, self.spec.obs_dim)
+        if self._start is not None:
+            learner = warm_start.begin(self._learner, learner, self._start)
+            moments = warm_start.moments(self._start, count, self.settings.steps_per_epoch)
+        members = MemberState(learner, multiplier, window, jnp.zeros(count, jnp.int32))
         worlds = None
         if self.settings.layout == "wide":
             worlds, recent = self._collector.fresh(moments, self._keys(0))

@@ -4,7 +4,9 @@ not before.
 
 import contextlib
 import difflib
+import hashlib
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,6 +46,29 @@ def is_reference(name: str) -> bool:
     return ":" in name
 
 
+def last_part(name: str) -> str:
+    """What a reference names within its module, without options; any other name as it is."""
+    return name.partition("?")[0].rpartition(":")[2]
+
+
+def file_name(name: str) -> str:
+    """A name or reference as part of a file's name on any system. Of options, which may be long,
+    it has a short sum.
+    """
+    before, _, options = name.partition("?")
+    safe = re.sub(r"[^\w.-]+", "-", before, flags=re.ASCII)
+    return f"{safe}-{_sum_of(options)}" if options else safe
+
+
+def run_name(name: str) -> str:
+    """The same for names of runs, whose parts are divided by '-'."""
+    return re.sub(r"[^A-Za-z0-9.]+", "_", file_name(name))
+
+
+def _sum_of(text: str) -> str:
+    return hashlib.blake2s(text.encode(), digest_size=3).hexdigest()
+
+
 def reference_to(thing: Any) -> str:
     """The reference by which another process finds a class or function."""
     return f"{thing.__module__}:{thing.__qualname__}"
@@ -73,9 +98,8 @@ def load(
     """
     module_name, attribute = parse(reference, what)
     called = called or reference
-    if not quiet and called not in _told:
-        _told.add(called)
-        _tell(f"loading {module_name} for {called}")
+    if not quiet:
+        announce(module_name, called)
     if here:
         _add_current_directory()
     module = _imported(module_name, what, called)
@@ -93,6 +117,13 @@ def because(error: BaseException) -> str:
     if isinstance(error, SaddleError):
         return message
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def announce(module: str, called: str) -> None:
+    """Say once which module is loaded for what was asked for."""
+    if called not in _told:
+        _told.add(called)
+        _tell(f"loading {module} for {called}")
 
 
 def _add_current_directory() -> None:

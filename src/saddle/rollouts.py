@@ -9,6 +9,7 @@ from how many policies there are; slots that are left over repeat the last polic
 and with it every rounding, does not depend on who else is played.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -21,8 +22,9 @@ from jax import Array
 from saddle import policies, tasks
 from saddle.collect.steps import first_keys
 from saddle.errors import SaddleError
-from saddle.policies import Form, Gaussian, Weights
-from saddle.tasks import HostTask, Task, TaskSpec
+from saddle.policies import Form, NetworkPolicy, Weights
+from saddle.study import room
+from saddle.tasks import HostTask, HostWorlds, Task, TaskSpec
 
 # Of a batch on a CPU, where more are hardly faster; one policy's two modes of 100 nearly fill it
 WORLDS = 256
@@ -43,7 +45,7 @@ def slots(form: Form, episodes: int) -> int:
 
 
 def play(
-    alike: Sequence[Gaussian],
+    alike: Sequence[NetworkPolicy],
     episodes: int,
     seed: int,
     done: Callable[[int], None] = lambda count: None,
@@ -77,23 +79,28 @@ def _check(name: str, form: Form, spec: TaskSpec) -> None:
     """A policy fits its task. Where the task did not come with Saddle, nobody could say so
     before.
     """
-    obs_dim, action_dim = form.widths[0], form.widths[-1]
-    if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
+    fits = (form.widths[0], form.action_dim) == (spec.obs_dim, spec.action_dim)
+    if not fits or form.choices != spec.choices:
         raise SaddleError(
-            f"a policy of {name} maps {obs_dim} observations to {action_dim} actions; the task has "
-            f"{spec.obs_dim} and "
-            f"{spec.action_dim}; was it trained on another version of it?"
+            f"a policy of {name} maps {form.widths[0]} observations to {_kind(form)}; the task has "
+            f"{spec.obs_dim} and {_kind(spec)}; was it trained on another version of it, or on "
+            f"another task?"
         )
+
+
+def _kind(facts: Form | TaskSpec) -> str:
+    """What actions are, in words."""
+    kind = f" with {list(facts.choices)} choices" if facts.choices else ""
+    return f"{facts.action_dim} actions{kind}"
 
 
 def _actions(form: Form, weights: Weights, stochastic: Array, obs: Array, key: Array) -> Array:
     """Of every slot. obs [S, E, obs_dim] -> [S, E, action_dim]; the noise is the same in all
     slots.
     """
-    centre = jax.vmap(partial(policies.mean, form))(weights, obs)
-    noise = jax.random.normal(key, centre.shape[1:])
-    spread = jnp.where(stochastic[:, None], jnp.exp(weights.log_std), 0.0)
-    return centre + spread[:, None] * noise
+    output = jax.vmap(partial(policies.output, form))(weights, obs)
+    drawn = jax.vmap(form.family.draw, (0, 0, None))(output, weights.log_std, key)
+    return jnp.where(stochastic[:, None, None], drawn, form.family.mode(output))
 
 
 def _noise_keys(spec: TaskSpec, seed: int) -> Array:
@@ -131,38 +138,58 @@ def _on_device(task: Task, form: Form, size: int, episodes: int, seed: int) -> P
 
 
 def _on_host(task: HostTask, form: Form, size: int, episodes: int, seed: int) -> Play:
-    """As `_on_device`; the worlds of the slots that count are one batch of the host."""
+    """As `_on_device`; the worlds of the slots that count are one batch of the host, or several
+    where memory has no room for so many.
+    """
     spec = task.spec
+    most = _room_for_worlds(task)
+    made: dict[int, HostWorlds] = {}
     act = jax.jit(partial(_actions, form))
     own_seeds = np.arange(seed * episodes, (seed + 1) * episodes, dtype=np.uint64)
 
-    def observed(obs: np.ndarray) -> np.ndarray:
-        """[worlds, obs_dim] -> [S, E, obs_dim], zero where a slot does not count."""
+    def observed(obs: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """[worlds, obs_dim] -> [S, E, obs_dim], zero where no world is played now."""
         full = np.zeros((size, episodes, spec.obs_dim), np.float32)
-        full.reshape(-1, spec.obs_dim)[: len(obs)] = obs
+        full.reshape(-1, spec.obs_dim)[places] = obs
         return full
 
-    def run(weights: Weights, stochastic: np.ndarray, used: int) -> np.ndarray:
-        count = used * episodes
-        worlds = task.worlds(count)
-        obs = worlds.reset(np.tile(own_seeds, used))
-        total, running = np.zeros((count, 2 + len(spec.constraints))), np.ones(count, bool)
-        weights = jax.device_put(weights)
+    def totals(weights: Weights, stochastic: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Of these worlds [n] of the batch: [n, 2 + m]."""
+        count = len(places)
+        if count not in made:
+            made[count] = task.worlds(count)
+        worlds = made[count]
+        obs = worlds.reset(own_seeds[places % episodes])
+        total = np.zeros((count, 2 + len(spec.constraints)))
+        running = np.ones(count, bool)
         for key in _noise_keys(spec, seed):
-            actions = np.asarray(act(weights, stochastic, observed(obs), key))[:used]
-            now = worlds.step(actions.reshape(count, -1))
+            actions = np.asarray(act(weights, stochastic, observed(obs, places), key))
+            now = worlds.step(actions.reshape(size * episodes, -1)[places])
             gained = np.column_stack([now.reward, np.ones(count), now.cost])
             total += running[:, None] * gained
             running &= ~(now.terminated | now.truncated)
             obs = now.obs
             if not running.any():
                 break
-        return total.reshape(used, episodes, -1)
+        return total
+
+    def run(weights: Weights, stochastic: np.ndarray, used: int) -> np.ndarray:
+        weights = jax.device_put(weights)
+        count = used * episodes
+        parts = np.array_split(np.arange(count), math.ceil(count / most))
+        found = [totals(weights, stochastic, places) for places in parts]
+        return np.concatenate(found).reshape(used, episodes, -1)
 
     return run
 
 
-def by_form(found: Sequence[Gaussian]) -> Iterator[tuple[str, list[int]]]:
+def _room_for_worlds(task: HostTask) -> int:
+    """Worlds that half of the free memory holds, where the task says how much each takes."""
+    each = getattr(task, "world_bytes", 0)
+    return max(1, room.free() // (2 * each)) if each else 2**31
+
+
+def by_form(found: Sequence[NetworkPolicy]) -> Iterator[tuple[str, list[int]]]:
     """Task and places of the policies that one program can play, task by task."""
     alike: dict[tuple[str, Form], list[int]] = {}
     for place, policy in enumerate(found):

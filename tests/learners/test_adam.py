@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saddle.learners import PPO, adam
+from saddle.learners.networks.gaussian import Gaussian
 from saddle.learners.ppo import minibatch
 from saddle.learners.ppo.passes import improve
 
@@ -35,12 +36,21 @@ def test_a_narrow_first_moment_goes_the_same_way():
 
 def test_between_epochs_moments_are_float32_that_bf16_holds():
     how = PPO(precision="bf16", hidden=(8, 8), passes=2, batch=16)
+    family = Gaussian(2)
     keys = jax.random.split(jax.random.key(0), 3)
-    learner = jax.vmap(lambda key: minibatch.init(key, how, 3, 2, 1))(keys)
+    learner = jax.vmap(lambda key: minibatch.init(key, how, 3, family, 1))(keys)
     draw = lambda *shape: jax.random.normal(keys[0], (3, 32, *shape))
     samples = minibatch.Samples(draw(3), draw(2), draw(2), draw(), draw(2), draw(2))
     done = improve(
-        how, learner, samples, jnp.ones((3, 1)), keys, jnp.float32(1e-3), jnp.ones(3, bool), 3
+        how,
+        family,
+        learner,
+        samples,
+        jnp.ones((3, 1)),
+        keys,
+        jnp.float32(1e-3),
+        jnp.ones(3, bool),
+        3,
     )
     dtypes = lambda tree: [leaf.dtype for leaf in jax.tree.leaves(tree)]
     assert dtypes(done.state) == dtypes(learner)

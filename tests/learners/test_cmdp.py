@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from learners.toys import Bandit, Chain, Regulator, TwoCosts
+from learners.toys import Bandit, Chain, Choices, Regulator, TwoPrices
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from saddle.config import Member
 from saddle.learners import PPO
@@ -71,21 +71,80 @@ def test_bandit_moving_lambda_finds_lambda_star_and_the_limit():
     np.testing.assert_allclose(last(bandit()["lambda"])[4:, 0], 1.0, atol=0.15)
 
 
-def test_two_constraints():
-    """With lambda = (0.5, 0.25) the best action is 0.75 / 1.75; ascent meets the tighter of two
-    limits.
-    """
-    members = [
-        Member(0, Fixed(0.5), (9.0, 9.0)),
-        Member(0, GradientAscent(0.0, 0.5, "plain"), (9.0, 1.44)),
-    ]
-    got = train(TwoCosts(), members, 100, **BANDIT)
+BOTH_BIND, ONE_BINDS = (0.4444 + 0.25, 0.25), (9.0, 0.25)
+
+
+@cache
+def two_prices():
+    """Fixed multipliers, one for each constraint and one for both; then rules that move them."""
+    members = [Member(0, Fixed(lam), (9.0, 9.0)) for lam in ((0.5, 0.5), (0.0, 1.0), 0.5)]
+    for limits in (BOTH_BIND, ONE_BINDS):
+        members.append(Member(0, GradientAscent((0.3, 0.3), 0.3, "plain"), limits))
+    members.append(Member(0, GradientAscent(0.3, 0.02), BOTH_BIND))
+    members.append(Member(0, PID((0.3, 0.3), 1, 0.15), BOTH_BIND))
+    return train(TwoPrices(), members, 100, **BANDIT)
+
+
+def best(lambdas):
+    """Costs [..., 2] and return [...] of the best policy at lambdas [..., 2]."""
+    a, b = 1 / (1 + lambdas[..., 0]), 1 / (1 + lambdas.sum(-1))
+    return np.stack([a**2 + b**2, b**2], -1), -((a - 1) ** 2) - (b - 1) ** 2
+
+
+def test_a_multiplier_for_each_constraint_lands_on_the_frontier():
+    got = two_prices()
     for key in ("cost", "window_cost", "lambda", "beta", "loss_vc", "ev_c", "grad_c"):
-        assert got[key].shape[1:] == (2, 2), key
-    best = 0.5 / 2.0  # Fixed(0.5) prices both constraints at 0.5
-    np.testing.assert_allclose(last(got["cost"])[0], [best**2, (best + 1) ** 2], atol=0.06)
-    np.testing.assert_allclose(last(got["cost"])[1, 1], 1.44, atol=0.1)
-    assert last(got["lambda"])[1, 0] < 1e-3
+        assert got[key].shape[1:] == (7, 2), key
+    lambdas = np.array([(0.5, 0.5), (0.0, 1.0), (0.5, 0.5)])
+    np.testing.assert_array_equal(got["lambda"][:, :3], np.tile(lambdas, (100, 1, 1)))
+    np.testing.assert_array_equal(got["cost"][:, 2], got["cost"][:, 0])
+    costs, returns = best(lambdas)
+    np.testing.assert_allclose(last(got["cost"])[:3], costs, atol=0.06)
+    np.testing.assert_allclose(last(got["return"])[:3], returns, atol=0.05)
+
+
+def test_rules_find_both_multipliers_together():
+    """At BOTH_BIND lambda* is (0.5, 0.5); where the first limit is loose it is (0, 1)."""
+    got = two_prices()
+    lambdas, costs = last(got["lambda"], 0.4), last(got["cost"], 0.4)
+    for member in (3, 5, 6):
+        np.testing.assert_allclose(costs[member], BOTH_BIND, atol=0.06)
+        np.testing.assert_allclose(lambdas[member], (0.5, 0.5), atol=0.2)
+    assert costs[4, 1] == pytest.approx(0.25, abs=0.04) and costs[4, 0] < 9
+    assert lambdas[4, 0] < 1e-3 and lambdas[4, 1] == pytest.approx(1, abs=0.2)
+
+
+def choosing(lam, bonus):
+    """Return and cost of the best policy of `Choices`."""
+    task, ret, cost = Choices(), 0.0, 0.0
+    weight = bonus / len(task.spec.choices)  # the bonus is a mean over actions
+    for rewards, costs in zip(task.rewards, task.costs, strict=True):
+        worth = (np.array(rewards) - lam * np.array(costs)) / (1 + lam)
+        share = softmax(worth / weight)
+        ret += share @ np.array(rewards)
+        cost += share @ np.array(costs)
+    return ret, cost
+
+
+def test_choices_land_on_the_frontier_and_find_lambda_star():
+    bonus, limit = 0.4, 0.5
+    wanted = root(lambda lam: choosing(lam, bonus)[1] - limit, 0, 10)
+    lams = (0.0, 1.0, 3.0)
+    members = [Member(0, Fixed(lam)) for lam in lams]
+    members.append(Member(0, GradientAscent(0.5, 0.5, "plain"), (limit,)))
+    got = train(
+        Choices(),
+        members,
+        80,
+        entropy=bonus,
+        **(BANDIT | {"log_std": 0.0, "steps_per_epoch": 1024, "window": 1024}),
+    )
+    for i, lam in enumerate(lams):
+        ret, cost = choosing(lam, bonus)
+        assert last(got["return"])[i] == pytest.approx(ret, abs=0.03)
+        assert last(got["cost"])[i, 0] == pytest.approx(cost, abs=0.03)
+    assert last(got["cost"])[3, 0] == pytest.approx(limit, abs=0.03)
+    assert last(got["lambda"])[3, 0] == pytest.approx(wanted, rel=0.15)
 
 
 def root(f, low, high) -> float:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from saddle.accelerate import gate
 from saddle.accelerate.ptx_launch import TARGET
 from saddle.learners import PPO
-from saddle.learners.networks import gaussian, plain
+from saddle.learners.networks import plain
+from saddle.learners.networks.gaussian import Gaussian
 from saddle.learners.networks.gpu import backend, kernels
 from saddle.learners.ppo import minibatch
 from saddle.learners.ppo.minibatch import Samples
@@ -158,14 +159,14 @@ def test_a_network_of_any_size_has_the_gradients_of_the_plain_one(precision, siz
 
 def test_a_minibatch_is_the_plain_one_to_its_rounding(monkeypatch):
     n, keys = 256, jax.random.split(jax.random.key(3), 6)
-    learner = minibatch.init(keys[0], PPO(hidden=(64, 64)), 5, 2, 1)
+    learner = minibatch.init(keys[0], PPO(hidden=(64, 64)), 5, Gaussian(2), 1)
     draw = lambda key, *shape: jax.random.normal(key, (n, *shape))
     action = draw(keys[1], 2)
     samples = Samples(
         draw(keys[2], 5),
         action,
         jnp.zeros((n, 2)),
-        gaussian.log_prob(learner.actor, jnp.zeros((n, 2)), action),
+        Gaussian(2).log_prob(jnp.zeros((n, 2)), learner.actor.log_std, action),
         draw(keys[3], 2),
         30 * draw(keys[4], 2),
     )
@@ -175,6 +176,7 @@ def test_a_minibatch_is_the_plain_one_to_its_rounding(monkeypatch):
         run = jax.jit(
             lambda learner: minibatch.minibatch(
                 ppo,
+                Gaussian(2),
                 *minibatch.join(ppo, *minibatch.split(ppo, learner)),
                 samples,
                 weight,
@@ -259,7 +261,7 @@ def test_a_minibatch_can_be_written_for_a_gpu(precision, obs, act):
 
     def step():
         zeros = lambda *shape: jnp.zeros((members, *shape))
-        learner = jax.vmap(lambda key: minibatch.init(key, ppo, obs, act, 1))(
+        learner = jax.vmap(lambda key: minibatch.init(key, ppo, obs, Gaussian(act), 1))(
             jax.random.split(jax.random.key(0), members)
         )
         samples = Samples(
@@ -268,7 +270,7 @@ def test_a_minibatch_can_be_written_for_a_gpu(precision, obs, act):
         whole = jax.vmap(lambda learner: minibatch.join(ppo, *minibatch.split(ppo, learner)))(
             learner
         )
-        run = jax.vmap(functools.partial(minibatch.minibatch, ppo))
+        run = jax.vmap(functools.partial(minibatch.minibatch, ppo, Gaussian(act)))
         return run(*whole, samples, zeros(n), zeros(1), jnp.full(members, 3e-4))
 
     def judge():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from saddle.learners import PPO
+from saddle.learners.networks.gaussian import Gaussian
 from saddle.learners.networks.gpu import backend
 from saddle.learners.ppo import minibatch
 from saddle.learners.ppo.passes import Improvement, improve
@@ -22,13 +23,13 @@ def passes(ppo: PPO, chunk: int) -> tuple[minibatch.PPOState, Improvement]:
     before.
     """
     keys = jax.random.split(jax.random.key(0), MEMBERS)
-    learner = jax.vmap(lambda key: minibatch.init(key, ppo, OBS, ACT, 1))(keys)
+    learner = jax.vmap(lambda key: minibatch.init(key, ppo, OBS, Gaussian(ACT), 1))(keys)
     draw = lambda *shape: jax.random.normal(keys[0], (MEMBERS, SAMPLES, *shape))
     samples = minibatch.Samples(
         draw(OBS), draw(ACT), jnp.zeros((MEMBERS, SAMPLES, ACT)), draw() - 3, draw(2), draw(2)
     )
     active = jnp.arange(MEMBERS) != 2
-    run = jax.jit(lambda *a: improve(ppo, *a, active=active, chunk=chunk))
+    run = jax.jit(lambda *a: improve(ppo, Gaussian(ACT), *a, active=active, chunk=chunk))
     return learner, run(learner, samples, jnp.ones((MEMBERS, 1)), keys, jnp.float32(3e-3))
 
 

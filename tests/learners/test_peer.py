@@ -12,7 +12,8 @@ import pytest
 
 from saddle.collect import normalise
 from saddle.learners import PPO, adam
-from saddle.learners.networks.gaussian import Actor
+from saddle.learners.networks.distributions import Actor
+from saddle.learners.networks.gaussian import Gaussian
 from saddle.learners.ppo import advantages, minibatch
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.multipliers.stacked import Rules
@@ -22,7 +23,10 @@ PEER = json.loads((Path(__file__).parents[1] / "data" / "omnisafe" / "arithmetic
 
 whole = lambda ppo, learner: minibatch.join(ppo, *minibatch.split(ppo, learner))
 step_once = jax.jit(
-    lambda ppo, learner, *a: minibatch.minibatch(ppo, *whole(ppo, learner), *a), static_argnums=0
+    lambda ppo, learner, samples, *a: minibatch.minibatch(
+        ppo, Gaussian(samples.action.shape[-1]), *whole(ppo, learner), samples, *a
+    ),
+    static_argnums=0,
 )
 
 
@@ -120,7 +124,7 @@ def minibatch_of(record):
     learner = minibatch.PPOState(
         actor, critics, adam.init(actor), tuple(map(adam.init, critics)), jnp.full(1, jnp.nan)
     )
-    samples = minibatch.Samples(mean=jnp.zeros_like(data["action"]), **data)
+    samples = minibatch.Samples(output=jnp.zeros_like(data["action"]), **data)
     return learner, samples
 
 

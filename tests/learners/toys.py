@@ -69,6 +69,44 @@ class TwoCosts(Toy):
 
 
 @dataclass(frozen=True)
+class Choices(Toy):
+    """One of three and one of two, each with a reward and a cost of its own, which add up.
+
+    With an entropy bonus the best policy at lambda is a softmax of (reward - lambda cost), divided
+    by (1 + lambda) and by the bonus's weight for an action.
+    """
+
+    spec: TaskSpec = TaskSpec("Choices", 1, 2, 1, 1.0, ("cost",), "a toy", (1.0,), choices=(3, 2))
+    rewards: tuple[tuple[float, ...], ...] = ((0.0, 0.8, 1.0), (0.0, 0.5))
+    costs: tuple[tuple[float, ...], ...] = ((0.0, 0.3, 1.0), (0.0, 0.6))
+
+    def reset(self, key):
+        return State(**begin(self.spec, key, jnp.ones(1)))
+
+    def step(self, state, action):
+        reward = sum(jnp.array(r)[action[i]] for i, r in enumerate(self.rewards))
+        cost = sum(jnp.array(c)[action[i]] for i, c in enumerate(self.costs))
+        return self._after(state, reward=reward, cost=jnp.stack([cost]))
+
+
+@dataclass(frozen=True)
+class TwoPrices(Toy):
+    """Reward -(a - 1)^2 - (b - 1)^2, costs a^2 + b^2 and b^2. Best at lambda are a = 1 / (1 +
+    lambda_0) and b = 1 / (1 + lambda_0 + lambda_1): both multipliers move both costs.
+    """
+
+    spec: TaskSpec = spec("TwoPrices", 1, 1, ("both", "second"), actions=2)
+
+    def reset(self, key):
+        return State(**begin(self.spec, key, jnp.ones(1)))
+
+    def step(self, state, action):
+        a, b = action
+        cost = jnp.stack([a**2 + b**2, b**2])
+        return self._after(state, reward=-((a - 1) ** 2) - (b - 1) ** 2, cost=cost)
+
+
+@dataclass(frozen=True)
 class Chain(Toy):
     """Two states; action a leads to state 1 with probability sigmoid(a), from anywhere.
 

@@ -104,7 +104,7 @@ def test_zoom_projects_every_rule_onto_the_frontier(bend):
 
 def test_training_shows_every_rule_and_the_limit(curves, frames):
     rows = curves.filter((pl.col("task") == "Bend-v0") & (pl.col("limit") == 25.0))
-    drawn = figures_rules.training("SafetyPointGoal1-v0", 25.0, rows)
+    drawn = figures_rules.training("PointGoal1", 25.0, rows)
     labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert labels == ["fixed $\\lambda^*$", "GA", "PID", "$d$ = 25"]
     assert drawn.axes[0].get_title() == "PointGoal1, limit 25"

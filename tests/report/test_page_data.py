@@ -15,8 +15,10 @@ from hypothesis.extra import numpy as hnp
 from report.made import store
 
 from saddle import cli
-from saddle.analysis import Options
+from saddle.analysis import Options, analyze
+from saddle.analysis.constraints import title
 from saddle.analysis.simulate import BEND, Truth, simulate
+from saddle.analysis.simulate_several import TwoCosts, simulate_two
 from saddle.report.page.curves import LEVELS, POINTS, binned, pack
 from saddle.report.page.data import in_order, study_data
 from saddle.report.page.ladder import ladder
@@ -168,3 +170,28 @@ def test_what_it_refuses(tmp_path, capsys):
     )
     assert "is not a cost" in refused(capsys, good, "--out", out, "--limit", "-3")
     assert not out.exists()
+
+
+@pytest.mark.parametrize("limits", [((69.44, 25.0),), ()])
+def test_each_of_several_constraints_has_its_own_answers(tmp_path, limits):
+    """At limits of its own, while the other keeps its limit or has none."""
+    axis = (0.1, 0.5, 2.0)
+    runs, metrics = simulate_two(TwoCosts(), np.random.default_rng(0), [axis, axis], limits, 3)
+    study = open_study(store(tmp_path / "s", runs, metrics))
+    options = Options(replicates=100)
+    parts = study_data(study, options)["tasks"]
+    found = analyze(runs, metrics, options)
+    assert [part["constraint"] for part in parts] == [title(one.constraint) for one in found.tasks]
+    for part, own in zip(parts, found.tasks, strict=True):
+        answers = {finding["limit"]: finding for finding in part["limits"]}
+        assert len(answers) > 20 and {limit.limit for limit in own.limits} <= set(answers)
+        for limit in own.limits:
+            shown = answers[limit.limit]["lambda"]["value"]
+            assert shown == pytest.approx(limit.lambda_.value, rel=1e-4)
+        assert len(part["together"]) == len(limits)
+        groups = part["series"][: len(part["groups"])]
+        assert [(one["lambda"], one["others"]) for one in groups] == [
+            (group["lambda"], group["others"]) for group in part["groups"]
+        ]
+        assert {len(one["runs"]) for one in groups} == {3}
+        assert len(part["series"]) == len(part["groups"]) + len(limits)

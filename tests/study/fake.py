@@ -24,7 +24,7 @@ class FakeProgram:
             raise SaddleError(f"{task} is refused")
         self.members, self.epochs = members, steps // learner.steps_per_epoch
         self.seeds = np.array([member.seed for member in members])
-        self.lambdas = np.array([member.rule.init for member in members])
+        self.lambdas = np.array([np.ravel(member.rule.init)[0] for member in members])
 
     def init(self):
         return {"epoch": np.zeros(1, np.int64), "walk": np.zeros(len(self.members))}

@@ -17,7 +17,7 @@ from saddle.tasks.point.button import Button
 from saddle.tasks.point.goal import Goal
 from saddle.tasks.point.push import Push
 
-TASKS = tuple(name for name in names() if "Point" in name)
+TASKS = names()[:4]
 BUTTONS_LIDAR = slice(12, 28)
 
 

@@ -56,7 +56,7 @@ def test_names_and_specs_are_known_without_jax_and_mujoco():
         "saddle.tasks.names()]; "
         "from saddle.cli import main; main(['tasks']); import saddle.study.presets, "
         "saddle.analysis.published; "
-        "sys.exit(','.join({'jax', 'mujoco'} & set(sys.modules)) or len(known) - 8)"
+        "sys.exit(','.join({'jax', 'mujoco'} & set(sys.modules)) or len(known) - 9)"
     )
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
 
@@ -114,7 +114,7 @@ def test_names_are_taken_once():
 def test_packages_are_asked_for_names_and_not_imported(tmp_path, capsys):
     was_imported = write_package(tmp_path)
     sys.path.insert(0, str(tmp_path))
-    assert tasks.names()[8:] == ("OutsideCorridor", "OutsideTank", "OutsideBroken")
+    assert tasks.names()[9:] == ("OutsideCorridor", "OutsideTank", "OutsideBroken")
     assert tasks.known_spec("OutsideTank") is None and not was_imported.exists()
     with pytest.raises(SaddleError, match="did you mean 'OutsideTank'"):
         saddle.make("OutsideTnak")

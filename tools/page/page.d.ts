@@ -17,6 +17,7 @@ interface Finding {
 interface Series {
   rule: string;
   lambda: number | null;
+  others: number[]; // lambdas of the other constraints, of several
   limit: number | null;
   axis: number;
   runs: [run: string, seed: number, ret: number, cost: number][];
@@ -26,6 +27,8 @@ interface Series {
 interface Task {
   task: string;
   algorithm: string;
+  constraint: string; // the one of several that this is about; empty where there is one
+  together: string[]; // lambda* of all constraints, a sentence for each set of limits
   limits: Finding[];
   groups: any[];
   comparison: any[];

@@ -1,6 +1,9 @@
 """`analyze`: from the two tables of a study to its findings."""
 
 import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -10,107 +13,158 @@ from saddle.analysis import findings as f
 from saddle.analysis import geometry as geo
 from saddle.analysis.compare import gap, looser_but_poorer, mark, pairs
 from saddle.analysis.frontier import trace
+from saddle.analysis.joint import joint_lambda
 from saddle.analysis.limits import NO_ESTIMATE, at_limit, difference, without_profile
 from saddle.analysis.margin import rule_margin, spread
 from saddle.analysis.options import Options
-from saddle.analysis.profile import Sweep
 from saddle.analysis.published import comparison_limits
 from saddle.analysis.resolution import unit_of
-from saddle.analysis.smooth import LEAST_NEIGHBOURS
-from saddle.analysis.summary import final_values, statistics, violation
+from saddle.analysis.settled import still_moving
+from saddle.analysis.several import Look, Several, look_at_one
+from saddle.analysis.summary import cost_estimate, final_values, statistics, violation
+from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
 from saddle.multipliers import place
-from saddle.words import counted
-
-IS_SWEEP = (
-    (pl.col("rule") == "fixed")
-    & pl.col("lambda").is_not_null()
-    & ((pl.col("stage") == "sweep") | pl.col("limit").is_null())
-)
-IS_COMPARISON = pl.col("limit").is_not_null() & (pl.col("stage") != "sweep")
 
 
 def analyze(
     runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, options: Options | None = None
 ) -> f.Findings:
-    """Everything that a study's runs and metrics show, and what they do not."""
+    """Everything that a study's runs and metrics show, and what they do not.
+
+    A task with several constraints has findings for each of them, at each set of the others'
+    limits.
+    """
     options = options or Options()
     finals = final_values(runs, metrics, options)
-    groups = finals.frame.group_by(["task", "algorithm"], maintain_order=True)
-    tasks = tuple(
-        _task(str(task), str(algorithm), part, options) for (task, algorithm), part in groups
+    parts = [_Part.of(rows) for _, rows in _by_task(finals.frame)]
+    chosen = constraints.choose(options.constraint, {part.task: part.called for part in parts})
+    found: list[f.TaskFindings] = []
+    joint: list[f.JointLambda] = []
+    for part in parts:
+        more, together = _task(part, chosen[part.task], options)
+        found += more
+        joint += together
+    return f.Findings(
+        options=_as_understood(options, parts),
+        runs=finals.counts,
+        tasks=tuple(found),
+        notes=(*finals.notes, *_without_the_constraint(parts, chosen, options)),
+        joint=tuple(joint),
     )
-    return f.Findings(dataclasses.asdict(options), finals.counts, tasks, tuple(finals.notes))
 
 
-def sweep_of(finals: pl.DataFrame, options: Options) -> tuple[Sweep | None, list[str]]:
-    """The sweep of one task and algorithm as arrays, and what there is to say about it."""
-    rows = finals.filter(IS_SWEEP)
-    notes = []
-    if options.scale == "log" and (rows["lambda"] <= 0).any():
-        rows = rows.filter(pl.col("lambda") > 0)
-        notes.append(
-            "Lambda 0 has no logarithm: its runs are in the groups but not in the profile."
-        )
-    count = rows["lambda"].n_unique()
-    if count < 2:
-        what = (
-            "There is no sweep of fixed lambdas" if count == 0 else "There is only one fixed lambda"
-        )
-        notes.append(
-            f"{what}: no profile, frontier, lambda*, regime or recommended limit can be given."
-        )
-        return None, notes
-    if rows.select("lambda", "seed").is_duplicated().any():
-        notes.append(
-            "Some seeds were run more than once at the same lambda; their means count as one seed."
-        )
-    means = rows.group_by("lambda", "seed", maintain_order=True).agg(
-        pl.col("return").mean(), pl.col("cost").mean()
+def look_again(
+    runs: pl.DataFrame,
+    metrics: pl.DataFrame | pl.LazyFrame,
+    found: f.TaskFindings,
+    limits: list[float],
+    options: Options,
+) -> f.TaskFindings:
+    """The same view of a task with several constraints, at other limits of its own."""
+    assert found.constraint is not None
+    finals = final_values(runs, metrics, options).frame
+    for task, rows in _by_task(finals):
+        if task == (found.task, found.algorithm):
+            part = _Part.of(rows)
+            others = [
+                math.inf if one.limit is None else one.limit for one in found.constraint.others
+            ]
+            view = constraints.View(found.constraint.index, part.called, tuple(others))
+            several = Several(part.finals, options)
+            return _view(part, view, limits, several.look(view), options)
+    raise ValueError(f"these runs have no {found.task} of {found.algorithm}")
+
+
+def _by_task(finals: pl.DataFrame) -> Iterable[tuple[Any, pl.DataFrame]]:
+    return finals.group_by(["task", "algorithm"], maintain_order=True)
+
+
+class _Part(NamedTuple):
+    """The runs of a task and an algorithm."""
+
+    task: str
+    algorithm: str
+    called: tuple[str, ...]  # the task's constraints
+    finals: pl.DataFrame
+
+    @classmethod
+    def of(cls, finals: pl.DataFrame) -> "_Part":
+        """Of these runs, sorted so that rounding does not depend on their order."""
+        finals = finals.sort("run")
+        most = finals.row(int(finals["constraints"].arg_max() or 0), named=True)
+        called = constraints.called(most["task"], most["constraints"], most["called"])
+        finals = finals.filter(pl.col("constraints") == most["constraints"])
+        return cls(most["task"], most["algorithm"], called, finals)
+
+
+def _as_understood(options: Options, parts: Sequence[_Part]) -> dict[str, Any]:
+    """The options as plain values; where no task has several constraints, every number is a limit
+    and there is one constraint to look at.
+    """
+    shown = dataclasses.asdict(options)
+    if all(len(part.called) == 1 for part in parts):
+        flat = constraints.limit_sets(options.limits, "", ("cost",))
+        shown["limits"] = tuple(limit for (limit,) in flat)
+        shown["constraint"] = options.constraint or 0
+    return shown
+
+
+def _without_the_constraint(
+    parts: Sequence[_Part], chosen: dict[str, tuple[int, ...]], options: Options
+) -> list[str]:
+    return [
+        f"{part.task} has no constraint {options.constraint}: it is left out."
+        for part in parts
+        if not chosen[part.task]
+    ]
+
+
+def _task(
+    part: _Part, chosen: Sequence[int], options: Options
+) -> tuple[list[f.TaskFindings], list[f.JointLambda]]:
+    """Findings of the chosen constraints, and lambda* of all of them together."""
+    if len(part.called) == 1:
+        view = constraints.View(0, part.called)
+        limits = [limit for (limit,) in _limit_sets(part, options)]
+        look = look_at_one(part.finals, options)
+        return [_view(part, view, limits, look, options) for _ in chosen], []
+    sets = _limit_sets(part, options)
+    several = Several(part.finals, options)
+    found = []
+    for view in constraints.views(part.called, sets, chosen):
+        own = [one for one in sets if constraints.without(one, view.index) == view.others]
+        limits = sorted({one[view.index] for one in own})
+        found.append(_view(part, view, limits, several.look(view), options))
+    joint = [
+        joint_lambda(several, part.task, part.algorithm, part.called, one) for one in sets if chosen
+    ]
+    return found, joint
+
+
+def _limit_sets(part: _Part, options: Options) -> list[tuple[float, ...]]:
+    """The limits to look at, one for each constraint: those asked for, else those of the runs and
+    the published ones.
+    """
+    asked = constraints.limit_sets(options.limits, part.task, part.called)
+    own = part.finals.filter(IS_COMPARISON)["limits"].to_list()
+    found = set(asked) or {tuple(limits) for limits in own}
+    if not asked and len(part.called) == 1:
+        found |= {(limit,) for limit in comparison_limits(part.task)}
+    return sorted(found)
+
+
+def _view(
+    part: _Part, view: constraints.View, limits: list[float], look: Look, options: Options
+) -> f.TaskFindings:
+    """Everything about one constraint while the others keep their limits."""
+    finals = constraints.seen_by(part.finals.lazy(), view.index).collect()
+    constraint = view.finding()
+    compared = finals.filter(
+        IS_COMPARISON, constraints.at_others("limits", constraint, view.others)
     )
-    lambdas, seeds = (np.sort(means[name].unique().to_numpy()) for name in ("lambda", "seed"))
-    index = np.searchsorted(lambdas, means["lambda"]), np.searchsorted(seeds, means["seed"])
-    returns, costs = np.full((2, len(lambdas), len(seeds)), np.nan)
-    returns[index], costs[index] = means["return"], means["cost"]
-    return Sweep(lambdas, seeds, returns, costs), notes + _sweep_notes(costs)
-
-
-def _sweep_notes(costs: np.ndarray) -> list[str]:
-    """costs [lambdas, seeds]."""
-    notes = []
-    seeds = np.isfinite(costs).sum(1)
-    if len(costs) < LEAST_NEIGHBOURS:
-        notes.append(
-            f"The sweep has only {len(costs)} lambdas: between them lines are drawn where nothing "
-            f"was run."
-        )
-    if seeds.max() == 1:
-        notes.append("Every lambda has one seed: there are no intervals, no regimes and no margin.")
-    elif seeds.min() == 1:
-        alone = int((seeds == 1).sum())
-        have = counted(alone, "lambda has", "lambdas have")
-        notes.append(f"{have} one seed: no scatter is known there, so bands nearby are too narrow.")
-    elif seeds.min() != seeds.max():
-        notes.append(f"Lambdas have between {seeds.min()} and {seeds.max()} seeds.")
-    if 1 < seeds.max() < 5:
-        notes.append(
-            f"With {seeds.max()} seeds intervals are wide: they allow for how little such a sample "
-            f"shows."
-        )
-    if not np.nanmax(costs) > 0:
-        notes.append(
-            "Every final cost of the sweep is 0: no limit binds, and there is no trade-off to show."
-        )
-    return notes
-
-
-def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> f.TaskFindings:
-    finals = finals.sort("run")  # so that rounding does not depend on the order of the runs
-    compared = finals.filter(IS_COMPARISON)
-    own_limits = {float(limit) for limit in compared["limit"].unique()}
-    limits = sorted(set(options.limits) or own_limits | set(comparison_limits(task)))
-    sweep, notes = sweep_of(finals, options)
-    notes = _constraints(finals, options) + notes + _mixed(finals)
-    shape = geo.geometry(sweep, options) if sweep else None
+    sweep, shape = look.sweep, look.geometry
+    notes = constraints.note(constraint) + look.notes + _mixed(finals)
+    notes += still_moving(finals.filter(IS_SWEEP))
     slope, regimes = geo.slope(shape) if shape else (None, ())
     if shape and slope is None:
         notes.append(
@@ -118,9 +172,10 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
             "recommend from."
         )
     frontier = geo.frontier(shape) if shape else None
-    comparison = _cells(compared, shape, options)
+    comparison = _cells(compared, view, shape, options)
     notes += looser_but_poorer(comparison)
-    advice = geo.recommend(shape, regimes, task, unit_of(finals)) if shape else geo.Advice((), [])
+    unit = unit_of(finals)
+    advice = geo.recommend(shape, regimes, part.task, unit) if shape else geo.Advice((), [])
     notes += advice.notes
     notes += geo.above_frontier(shape) if shape else []
     if sweep and shape:
@@ -131,29 +186,22 @@ def _task(task: str, algorithm: str, finals: pl.DataFrame, options: Options) -> 
             without_profile(limit, "there is no profile to read lambda* from") for limit in limits
         ]
     return f.TaskFindings(
-        task=task,
-        algorithm=algorithm,
-        groups=_groups(finals, limits, options),
+        task=part.task,
+        algorithm=part.algorithm,
+        groups=_groups(finals, view, limits, options),
         profile=geo.profile(shape) if shape else None,
         frontier=frontier,
         slope=slope,
         regimes=regimes,
         recommended=advice.limits,
-        published_limits=geo.published_limits(shape, regimes, task),
+        published_limits=geo.published_limits(shape, regimes, part.task),
         limits=tuple(_with_rules(finding, compared, options) for finding in found),
         comparison=comparison,
         pairs=_pairs(compared, options),
         scatter=_scatter(finals),
         notes=tuple(notes),
+        constraint=constraint,
     )
-
-
-def _constraints(finals: pl.DataFrame, options: Options) -> list[str]:
-    """Which constraint was looked at, where there are several."""
-    if finals.is_empty():
-        return []
-    most = finals.row(int(finals["constraints"].arg_max() or 0), named=True)
-    return constraints.notes(most["constraints"], most["called"], options.constraint)
 
 
 def _mixed(finals: pl.DataFrame) -> list[str]:
@@ -166,19 +214,44 @@ def _mixed(finals: pl.DataFrame) -> list[str]:
     return []
 
 
-def _groups(finals: pl.DataFrame, limits: list[float], options: Options) -> tuple[f.Group, ...]:
+def _groups(
+    finals: pl.DataFrame, view: constraints.View, limits: list[float], options: Options
+) -> tuple[f.Group, ...]:
+    """Every fixed lambda; of several constraints, those at which the mean costs of the others keep
+    their limits.
+    """
     found = []
-    for (lam,), rows in (
-        finals.filter(IS_SWEEP).sort("lambda", "run").group_by(["lambda"], maintain_order=True)
+    swept = finals.filter(IS_SWEEP).with_columns(constraints.POINT)
+    for (lam, _), rows in swept.sort("lambda", "point", "run").group_by(
+        ["lambda", "point"], maintain_order=True
     ):
+        elsewhere = _costs_elsewhere(rows, view)
+        if not (elsewhere.mean(0) <= view.others).all():
+            continue
+        violates = _violating(elsewhere, view)
         returns, costs = rows["return"].to_numpy(), rows["cost"].to_numpy()
         stats = vars(statistics(returns, costs, options.level))
+        lambdas = rows["lambdas"][0].to_list()
         found.append(
             f.Group(
-                float(lam), violations=tuple(violation(costs, limit) for limit in limits), **stats
+                float(lam),
+                violations=tuple(violation(costs, limit, violates) for limit in limits),
+                others=tuple(lambdas[i] for i in view.places),
+                **stats,
             )
         )
     return tuple(found)
+
+
+def _costs_elsewhere(rows: pl.DataFrame, view: constraints.View) -> np.ndarray:
+    """Costs of the constraints that the view does not look at [runs, m - 1]."""
+    costs = np.array(rows["costs"].to_list(), float)
+    return costs[:, list(view.places)]
+
+
+def _violating(elsewhere: np.ndarray, view: constraints.View) -> np.ndarray:
+    """Which runs have costs elsewhere [runs, m - 1] above a limit: [runs]."""
+    return np.asarray((elsewhere > view.others).any(1))
 
 
 def _rules(compared: pl.DataFrame) -> list[tuple[str, float, pl.DataFrame]]:
@@ -204,18 +277,24 @@ def _with_rules(
 
 
 def _cells(
-    compared: pl.DataFrame, shape: geo.Geometry | None, options: Options
+    compared: pl.DataFrame, view: constraints.View, shape: geo.Geometry | None, options: Options
 ) -> tuple[f.Cell, ...]:
     parts = _rules(compared)
+    elsewhere = [_costs_elsewhere(rows, view) for *_, rows in parts]
     means = {"return_mean": [rows["return"].mean() for *_, rows in parts]}
     means |= {
         "cost_mean": [rows["cost"].mean() for *_, rows in parts],
         "limit": [limit for _, limit, _ in parts],
     }
-    marks = mark(pl.DataFrame(means, schema=dict.fromkeys(means, pl.Float64)))
+    kept = [bool((costs.mean(0) <= view.others).all()) for costs in elsewhere]
+    marks = mark(
+        pl.DataFrame(means, schema=dict.fromkeys(means, pl.Float64)).with_columns(
+            pl.Series("others_kept", kept, pl.Boolean)
+        )
+    )
     found = []
-    for (rule, limit, rows), violated, best in zip(
-        parts, marks["violated"], marks["best"], strict=True
+    for (rule, limit, rows), others, violated, best in zip(
+        parts, elsewhere, marks["violated"], marks["best"], strict=True
     ):
         returns, costs = rows["return"].to_numpy(), rows["cost"].to_numpy()
         lambdas = rows["lambda"].drop_nulls().unique()
@@ -227,10 +306,11 @@ def _cells(
                 lambda_=float(lambdas[0]) if len(lambdas) == 1 else None,
                 violated=violated,
                 best=best,
-                violation=violation(costs, limit),
+                violation=violation(costs, limit, _violating(others, view)),
                 gap=away,
                 gap_normalised=share,
                 env_steps=int(rows["env_steps"].to_numpy().min()),
+                other_costs=tuple(cost_estimate(own, options.level) for own in others.T),
                 **vars(statistics(returns, costs, options.level)),
             )
         )

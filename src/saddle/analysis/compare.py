@@ -21,12 +21,14 @@ MOST_NOTES = 3  # about limits that earn less than tighter ones, per task
 def mark(cells: pl.DataFrame) -> pl.DataFrame:
     """Add the published study's marks to cells with task, limit, return_mean and cost_mean.
 
-    `violated`: the mean cost is above the limit. `best`: the highest mean return of those that are
-    not, per task and limit (and algorithm, where there is such a column); nobody is best where all
-    violate.
+    `violated`: the mean cost is above the limit, or that of another constraint where a column
+    `others_kept` says so. `best`: the highest mean return of those that are not, per task and limit
+    (and algorithm, where there is such a column); nobody is best where all violate.
     """
     keys = [key for key in ("task", "algorithm", "limit") if key in cells.columns]
     feasible = pl.col("cost_mean") <= pl.col("limit")
+    if "others_kept" in cells.columns:
+        feasible &= pl.col("others_kept")
     top = pl.col("return_mean").filter(feasible).max().over(keys)
     return cells.with_columns(
         (~feasible).alias("violated"),

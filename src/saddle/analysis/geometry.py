@@ -55,9 +55,12 @@ class Geometry:
         return estimate(value, *(float(end) for end in self.band(replicates)))
 
 
-def geometry(sweep: prof.Sweep, options: Options) -> Geometry:
-    """Fit everything that is fitted once per sweep. Needs at least two lambdas."""
-    means = prof.group_means(sweep, options)
+def geometry(sweep: prof.Sweep, options: Options, means: prof.Fits | None = None) -> Geometry:
+    """Fit everything that is fitted once per sweep. Needs at least two lambdas.
+
+    `means` are those at the sweep's lambdas, where they are not simply the means of its seeds.
+    """
+    means = means or prof.group_means(sweep, options)
     banded = bool((np.isfinite(sweep.costs).sum(1) > 1).any())
     at_lambdas = prof.smoothed(sweep, means, means.axis, options)
     stretches: dict[Quantity, list[prof.Stretch]] = {

@@ -2,6 +2,8 @@
 train with.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from saddle.analysis import findings as f
@@ -18,32 +20,56 @@ def at_limit(
 ) -> f.LimitFinding:
     """Everything about one limit from the profile."""
     shape, options = geo.shape, geo.options
-    costs = np.vstack([shape.costs.value, shape.costs.replicates])
-    places = prof.first_crossings(shape.axis, costs, limit)
-    status, reason = _status(geo, places[0], limit)
+    found = crossing(geo, limit)
+    places, status = found.places, found.status
     returns = np.vstack([shape.returns.value, shape.returns.replicates])
     at_place = prof.value_at(shape.axis, returns, places)
     expected = NO_ESTIMATE if status == "always above" else geo.estimate(at_place[0], at_place[1:])
-    lo, hi = geo.band(places[1:])
-    lam = prof.from_axis(np.array([places[0], lo, hi]), options)
-    lam[np.isinf([places[0], lo, hi])] = np.nan
     shares = violation_shares(scatter, shape.costs.value, shape.costs.replicates, limit)
     here = np.clip(places[0], shape.axis[0], shape.axis[-1])
     violating = prof.value_at(shape.axis, shares, np.full(len(shares), here))
     return f.LimitFinding(
         limit=limit,
         status=status,
-        reason=reason,
-        lambda_=estimate(*lam),
+        reason=found.reason,
+        lambda_=found.lambda_,
         crossings=tuple(
             prof.from_axis(prof.crossings(shape.axis, shape.costs.value, limit), options).tolist()
         ),
-        reached_share=float(np.isfinite(places[1:]).mean()) if geo.banded else None,
+        reached_share=found.reached_share,
         return_=expected,
         regime=kind_at(regimes, limit),
         violation_share=geo.estimate(violating[0], violating[1:]) if geo.banded else NO_ESTIMATE,
         margins=(_margin(geo, shares, limit),),
     )
+
+
+class Crossing(NamedTuple):
+    """Where the cost profile first falls through a limit."""
+
+    places: np.ndarray  # [rows] on the axis, the estimate's first; -inf: below from the start on
+    status: f.Status
+    reason: str
+    lambda_: f.Estimate
+    reached_share: float | None
+
+
+def crossing(geo: Geometry, limit: float) -> Crossing:
+    """The first crossing of the profile, and of every replicate's."""
+    shape = geo.shape
+    costs = np.vstack([shape.costs.value, shape.costs.replicates])
+    places = prof.first_crossings(shape.axis, costs, limit)
+    status, reason = _status(geo, places[0], limit)
+    reached = float(np.isfinite(places[1:]).mean()) if geo.banded else None
+    return Crossing(places, status, reason, lambda_between(geo, places), reached)
+
+
+def lambda_between(geo: Geometry, places: np.ndarray) -> f.Estimate:
+    """The lambda of the first of these places [rows], with its interval from the others."""
+    lo, hi = geo.band(places[1:])
+    lam = prof.from_axis(np.array([places[0], lo, hi]), geo.options)
+    lam[np.isinf([places[0], lo, hi])] = np.nan
+    return estimate(*lam)
 
 
 def _status(geo: Geometry, place: float, limit: float) -> tuple[f.Status, str]:

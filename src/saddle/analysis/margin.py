@@ -49,7 +49,7 @@ def spread(sweep: Sweep, fits: Fits, options: Options) -> Spread:
     off = np.where(present, sweep.costs - mean[:, None], 0.0)
     sd = np.sqrt((off**2).sum(1) / np.maximum(n - 1, 1))
     scale = np.sqrt(n / np.maximum(n - 1, 1)) / np.where(sd > 0, sd, 1.0)
-    counts = seed_counts(sweep, options)
+    counts = seed_counts(sweep.seeds, options)
     x = to_axis(sweep.lambdas, options)
     sds = sd + expansion(n, options.level) * (_replicate_sds(off, present, sd, counts) - sd)
     curves = np.maximum(

@@ -11,9 +11,9 @@ from saddle.errors import SaddleError
 class Options:
     """Settings of an analysis, checked on construction."""
 
-    limits: tuple[float, ...] = ()
-    """Cost limits to look at; none: those of the runs, and the published ones for the tasks that
-    have some.
+    limits: tuple[float | tuple[float, ...], ...] = ()
+    """Cost limits to look at, each with one number for each constraint; with one constraint every
+    number is a limit. None: those of the runs, and the published ones for the tasks that have some.
     """
     final_share: float = 0.05
     """Share of training, from its end, over which a run's return and cost are averaged."""
@@ -39,15 +39,15 @@ class Options:
     """Share of seeds that should satisfy a limit, for the margin."""
     grid: int = 101
     """Points of the fine grids."""
-    constraint: int = 0
-    """Which constraint's costs and limits, when a task has several."""
+    constraint: int | str | None = None
+    """Which of several constraints to look at, by its place or its name; None: each of them."""
     unfinished: bool = False
     """Use runs that are still in progress."""
     seed: int = 0
     """Of the bootstrap."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limits", tuple(float(limit) for limit in self.limits))
+        object.__setattr__(self, "limits", tuple(map(_limit, self.limits)))
         for name in ("final_share", "frac"):
             if not 0 < getattr(self, name) <= 1:
                 raise SaddleError(
@@ -60,25 +60,35 @@ class Options:
             ("iterations", 0),
             ("replicates", 100),
             ("grid", 11),
-            ("constraint", 0),
             ("seed", 0),
         ):
-            if getattr(self, name) < least:
-                raise SaddleError(f"{name} is {getattr(self, name)}; it must be {least} or more")
+            self._check_at_least(name, least)
+        if isinstance(self.constraint, int):
+            self._check_at_least("constraint", 0)
         for limit in self.limits:
-            if not 0 <= limit < float("inf"):
-                raise SaddleError(
-                    f"the limit {limit} is not a cost; limits are finite and 0 or more"
-                )
+            for number in limit if isinstance(limit, tuple) else (limit,):
+                if not 0 <= number < float("inf"):
+                    raise SaddleError(
+                        f"the limit {number} is not a cost; limits are finite and 0 or more"
+                    )
+
+    def _check_at_least(self, name: str, least: int) -> None:
+        if getattr(self, name) < least:
+            raise SaddleError(f"{name} is {getattr(self, name)}; it must be {least} or more")
 
     @classmethod
     def of_command(
-        cls, limits: Sequence[Sequence[float]], published: bool, constraint: int, unfinished: bool
+        cls,
+        limits: Sequence[Sequence[float]],
+        published: bool,
+        constraint: int | str | None,
+        unfinished: bool,
     ) -> "Options":
         """What a command line asks for; `limits` holds one sequence per --limit."""
         make = cls.published if published else cls
-        flat = tuple(limit for some in limits for limit in some)
-        return make(limits=flat, constraint=constraint, unfinished=unfinished)
+        if isinstance(constraint, str) and constraint.lstrip("-").isdecimal():
+            constraint = int(constraint)
+        return make(limits=tuple(map(tuple, limits)), constraint=constraint, unfinished=unfinished)
 
     @classmethod
     def published(cls, **changes: Any) -> "Options":
@@ -94,3 +104,10 @@ class Options:
                 **changes,
             }
         )
+
+
+def _limit(limit: float | Sequence[float]) -> float | tuple[float, ...]:
+    """A number, or one for each constraint."""
+    if isinstance(limit, list | tuple):
+        return tuple(map(float, limit))
+    return float(limit)  # type: ignore[arg-type]

@@ -51,16 +51,16 @@ def from_axis(axis: np.ndarray, options: Options) -> np.ndarray:
     return np.exp(axis) if options.scale == "log" else axis
 
 
-def seed_counts(sweep: Sweep, options: Options) -> np.ndarray:
-    """The bootstrap's draws of seeds [replicates, seeds], the same for every quantity of a
+def seed_counts(seeds: np.ndarray, options: Options) -> np.ndarray:
+    """The bootstrap's draws of the seeds [replicates, seeds], the same for every quantity of a
     sweep.
     """
-    return draw_counts(np.random.default_rng(options.seed), options.replicates, len(sweep.seeds))
+    return draw_counts(np.random.default_rng(options.seed), options.replicates, len(seeds))
 
 
 def group_means(sweep: Sweep, options: Options) -> Fits:
     """Means over seeds at the sweep's lambdas, with those of every bootstrap replicate."""
-    counts = seed_counts(sweep, options)
+    counts = seed_counts(sweep.seeds, options)
 
     def mean(values: np.ndarray) -> Fit:
         return Fit(np.nanmean(values, axis=1), replicate_means(values, counts, options.level))
@@ -178,15 +178,15 @@ def falling(means: Fit, seeds: np.ndarray, rises: list[Stretch]) -> Fit:
     for stretch in rises:
         between = slice(stretch.start + 1, stretch.end)
         before = slice(start, stretch.start + 1)
-        fallen[:, before] = _monotone(rows[:, before], seeds[before], increasing=False)
-        fallen[:, between] = _monotone(rows[:, between], seeds[between], increasing=True)
+        fallen[:, before] = monotone(rows[:, before], seeds[before], increasing=False)
+        fallen[:, between] = monotone(rows[:, between], seeds[between], increasing=True)
         start = stretch.end
-    fallen[:, start:] = _monotone(rows[:, start:], seeds[start:], increasing=False)
+    fallen[:, start:] = monotone(rows[:, start:], seeds[start:], increasing=False)
     return Fit(fallen[0], fallen[1:])
 
 
-def _monotone(rows: np.ndarray, weights: np.ndarray, increasing: bool) -> np.ndarray:
-    """Isotonic regression of each row [rows, lambdas]."""
+def monotone(rows: np.ndarray, weights: np.ndarray, increasing: bool) -> np.ndarray:
+    """Isotonic regression of each row [rows, lambdas]; a lambda has its weight [lambdas]."""
     if rows.shape[1] == 0:
         return rows
     return np.stack(

@@ -6,8 +6,16 @@ from rich.markup import escape
 from rich.text import Text
 
 from saddle.analysis.agreement import Agreement, Comparison
-from saddle.analysis.findings import Cell, Estimate, Findings, LimitFinding, TaskFindings
-from saddle.analysis.text import text
+from saddle.analysis.constraints import title
+from saddle.analysis.findings import (
+    Cell,
+    Estimate,
+    Findings,
+    JointMultiplier,
+    LimitFinding,
+    TaskFindings,
+)
+from saddle.analysis.text import binds, joint_star, text
 from saddle.console import console
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
@@ -24,7 +32,7 @@ def show(findings: Findings) -> None:
     for note in findings.notes:
         say(f"[yellow]note[/] {escape(note)}")
     for part in findings.tasks:
-        say(f"\n[bold]{escape(part.task)}[/] · {escape(part.algorithm)}")
+        say(f"\n[bold]{escape(part.task)}[/] · {escape(_whose(part))}")
         for note in part.notes:
             say(f"[yellow]note[/] {escape(note)}")
         for line in _sweep_lines(part):
@@ -34,7 +42,11 @@ def show(findings: Findings) -> None:
             for finding in part.limits:
                 say(f"  {finding.limit:g}: {escape(finding.reason)}")
         if part.comparison:
-            print_table(out, *_cells(part.comparison))
+            print_table(out, *_cells(part))
+    for joint in findings.joint:
+        say(f"\n[bold]{escape(joint.task)}[/] · {escape(joint.algorithm)} · all constraints")
+        print_table(out, JOINT_COLUMNS, [_joint_row(share) for share in joint.multipliers])
+        say(f"  return {text(joint.return_)}; {escape(joint.reason)}")
 
 
 def show_agreement(comparison: Comparison) -> None:
@@ -44,6 +56,27 @@ def show_agreement(comparison: Comparison) -> None:
         print_table(out, AGREEMENT_COLUMNS, [_agreement_row(cell) for cell in comparison.cells])
     for note in comparison.notes:
         out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=not out.is_terminal)
+
+
+def _whose(part: TaskFindings) -> str:
+    """The algorithm, and the constraint where there are several."""
+    return " · ".join(filter(None, [part.algorithm, title(part.constraint)]))
+
+
+JOINT_COLUMNS = (
+    Column("constraint", identifies=True),
+    Column("limit", right=True),
+    Column("lambda*"),
+    Column("cost there"),
+    Column("binds"),
+    Column("in", right=True),
+)
+
+
+def _joint_row(share: JointMultiplier) -> list[Content]:
+    sure = "-" if share.binds_share is None else f"{share.binds_share:.0%} of replicates"
+    limit = f"{share.limit:g}"
+    return [share.constraint, limit, joint_star(share), text(share.cost), binds(share), sure]
 
 
 def _sweep_lines(part: TaskFindings) -> list[str]:
@@ -56,8 +89,9 @@ def _sweep_lines(part: TaskFindings) -> list[str]:
             if len(seeds) == 1
             else f"{min(seeds)} to {max(seeds)} seeds"
         )
+        noun, plural = ("combination", "combinations") if part.constraint else ("lambda", "lambdas")
         lines.append(
-            f"sweep: {counted(len(part.groups), 'lambda')} from {first.lambda_:.3g} to "
+            f"sweep: {counted(len(part.groups), noun, plural)} from {first.lambda_:.3g} to "
             f"{last.lambda_:.3g}, {many}; "
             f"hypervolume {text(part.frontier.hypervolume)}"
         )
@@ -82,7 +116,7 @@ def _limits(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
         Column("lambda*"),
         Column("return there"),
         Column("regime"),
-        Column("seeds violating"),
+        Column("seeds violating it" if part.constraint else "seeds violating"),
         Column(f"train at ({_wanted(part)} of seeds stay within)"),
     ]
     rows: list[list[Content]] = []
@@ -121,21 +155,25 @@ CELL_COLUMNS = (
 )
 
 
-def _cells(cells: tuple[Cell, ...]) -> tuple[tuple[Column, ...], list[list[Content]]]:
+def _cells(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
+    others = part.constraint.others if part.constraint else ()
+    columns = [*CELL_COLUMNS]
+    columns[5:5] = [Column(f"{one.name} costs") for one in others]
     rows: list[list[Content]] = []
-    for cell in cells:
+    for cell in part.comparison:
         row = (
             f"{cell.limit:g}",
             cell.rule,
             str(cell.seeds),
             text(cell.return_),
             text(cell.cost),
+            *(text(cost) for cost in cell.other_costs),
             f"{cell.violation.share:.0%}",
             text(cell.gap),
             _mark(cell),
         )
         rows.append([*row])
-    return CELL_COLUMNS, rows
+    return columns, rows
 
 
 def _mark(cell: Cell) -> Text:

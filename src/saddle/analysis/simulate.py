@@ -101,14 +101,15 @@ def simulate(
         ),
         pl.lit(20_000 * epochs).alias("steps"),
     )
-    return frame, _curves(frame, np.concatenate(finals), rng, epochs)
+    return frame, curves_of(frame, np.concatenate(finals), rng, epochs)
 
 
-def _row(
-    truth: Truth, stage: str, rule: str, lam: float | None, limit: float | None, seed: int
+def row_of(
+    task: str, stage: str, rule: str, lam: float | None, limit: float | None, seed: int
 ) -> dict:
+    """A run's row of the runs table, but for its name and length."""
     fixed = {
-        "unit": f"{truth.task}-{stage}",
+        "unit": f"{task}-{stage}",
         "algorithm": "ppo",
         "params": "{}",
         "status": "done",
@@ -116,7 +117,7 @@ def _row(
     }
     return fixed | {
         "stage": stage,
-        "task": truth.task,
+        "task": task,
         "rule": rule,
         "lambda": lam,
         "limit": limit,
@@ -134,7 +135,7 @@ def _stages(  # noqa: ANN202
 ):
     """Rows and final (return, cost, lambda) [runs, 3] of the sweep, then of the comparison."""
     rows = [
-        _row(truth, "sweep", "fixed", float(lam), None, seed)
+        row_of(truth.task, "sweep", "fixed", float(lam), None, seed)
         for lam in lambdas
         for seed in range(seeds)
     ]
@@ -144,7 +145,9 @@ def _stages(  # noqa: ANN202
             for rule in RULES:
                 lam = truth.lambda_star(limit)
                 fixed = lam if rule == "fixed" else None
-                rows = [_row(truth, "compare", rule, fixed, limit, seed) for seed in range(seeds)]
+                rows = [
+                    row_of(truth.task, "compare", rule, fixed, limit, seed) for seed in range(seeds)
+                ]
                 yield (
                     rows,
                     _finals(
@@ -178,7 +181,7 @@ def _finals(truth: Truth, cost: np.ndarray, lambdas: np.ndarray, noise: np.ndarr
     return np.stack([returns, costs, np.broadcast_to(lambdas, costs.shape)], -1).reshape(-1, 3)
 
 
-def _curves(
+def curves_of(
     runs: pl.DataFrame, finals: np.ndarray, rng: np.random.Generator, epochs: int
 ) -> pl.DataFrame:
     """Learning curves that settle at the final values long before the end; all columns of the

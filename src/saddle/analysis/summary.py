@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from saddle.analysis.bootstrap import interquartile_mean, mean_interval
-from saddle.analysis.constraints import further, names, seen_by
+from saddle.analysis.constraints import column, further, names
 from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
 from saddle.analysis.resolution import whole_costs
 from saddle.analysis.settings import name_settings
+from saddle.analysis.settled import gain
 from saddle.errors import SaddleError
 from saddle.words import counted
 
@@ -34,9 +35,11 @@ RUN_COLUMNS = (
 class Finals(NamedTuple):
     """One row per run that counts: the columns of runs, and what is found of its last epochs.
 
-    That is return, cost, window, found, env_steps, whole and constraints. `limit` and `cost` are
-    those of the constraint that the options name; `constraints` is how many the run has, and
-    `called` what they are called, empty where that is not known.
+    That is return, cost, what each gained over the last tenth of training (return_gain, cost_gain),
+    window, found, env_steps, whole and constraints. `constraints` is how many the run has, and
+    `called` what they are called, empty where that is not known. Of further constraints there are
+    cost_1, cost_gain_1, lambda_1, limit_1, whole_1 and so on; the lists `costs`, `lambdas` and
+    `limits` hold those of all, null where the first is.
     """
 
     frame: pl.DataFrame
@@ -52,21 +55,18 @@ def final_values(
     columns = metrics.collect_schema().names()
     _need(runs.columns, RUN_COLUMNS, "runs")
     _need(columns, ("run", "epoch", "env_steps", "return", "cost"), "metrics")
-    others = further(columns, "cost")
-    if options.constraint > len(others):
-        raise SaddleError(
-            f"there is no constraint {options.constraint} here: "
-            f"the study's tasks have at most {len(others) + 1}, counted from 0"
-        )
+    costs = ["cost", *further(columns, "cost")]
     usable = pl.col("status") != "failed" if options.unfinished else pl.col("status") == "done"
-    named = seen_by(_called(name_settings(runs)).lazy(), options.constraint)
-    wanted = named.filter(usable).select(*RUN_COLUMNS, "called").collect()
-    finals = _tails(seen_by(metrics, options.constraint), others, options.final_share)
-    finals = finals.join(
-        whole_costs(seen_by(metrics, options.constraint), "cost"), on="run", how="left"
-    )
-    joined = wanted.join(finals, on="run", how="left", maintain_order="left")
-    good = joined.filter(pl.col("return").is_finite() & pl.col("cost").is_finite())
+    named = _every_constraint(_called(name_settings(runs)), len(costs))
+    finals = _tails(metrics, costs, options.final_share)
+    for i, cost in enumerate(costs):
+        whole = whole_costs(metrics, cost).rename({"whole": column("whole", i)})
+        finals = finals.join(whole, on="run", how="left")
+    joined = named.filter(usable).join(finals, on="run", how="left", maintain_order="left")
+    finite = [
+        pl.col(cost).is_finite() | (pl.col("constraints") <= i) for i, cost in enumerate(costs)
+    ]
+    good = _listed(joined.filter(pl.col("return").is_finite(), *finite), len(costs))
     counts = RunCounts(
         total=runs.height,
         used=good.height,
@@ -79,6 +79,35 @@ def final_values(
     return Finals(good, counts, _notes(good, counts))
 
 
+def _every_constraint(runs: pl.DataFrame, count: int) -> pl.DataFrame:
+    """The columns that are needed of the runs, with a lambda and a limit for each of `count`
+    constraints.
+
+    Stores that were written before there could be a lambda for each have one, which is for all.
+    """
+    added = []
+    for i in range(1, count):
+        limit, lam = column("limit", i), column("lambda", i)
+        if limit not in runs.columns:
+            added.append(pl.lit(None, pl.Float64).alias(limit))
+        if lam in runs.columns:
+            added.append(pl.coalesce(lam, "lambda"))
+        else:
+            added.append(pl.col("lambda").alias(lam))
+    further_names = [column(name, i) for i in range(1, count) for name in ("lambda", "limit")]
+    return runs.with_columns(added).select(*RUN_COLUMNS, *further_names, "called")
+
+
+def _listed(finals: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Add the lists of what there is once for each of a run's constraints."""
+    lists = []
+    for name in ("cost", "lambda", "limit"):
+        entries = pl.concat_list([column(name, i) for i in range(count)])
+        own = entries.list.head(pl.col("constraints"))
+        lists.append(pl.when(pl.col(name).is_not_null()).then(own).alias(f"{name}s"))
+    return finals.with_columns(lists)
+
+
 def _called(runs: pl.DataFrame) -> pl.DataFrame:
     """Add the names of each run's constraints."""
     texts = runs["params"] if "params" in runs.columns else [None] * runs.height
@@ -86,10 +115,10 @@ def _called(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.with_columns(pl.Series("called", called, pl.List(pl.String)))
 
 
-def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFrame:
+def _tails(metrics: pl.LazyFrame, costs: list[str], share: float) -> pl.DataFrame:
     """Per run: means over its last epochs, how many epochs that should be, and how many were found.
 
-    others: columns with the costs of further constraints, null in runs that do not have them;
+    costs: columns with the cost of each constraint, null in runs that do not have that many;
     `constraints` is how many a run has.
     """
     epoch = pl.col("epoch").cast(pl.Int64)
@@ -100,12 +129,14 @@ def _tails(metrics: pl.LazyFrame, others: list[str], share: float) -> pl.DataFra
     def mean(name: str) -> pl.Expr:
         return pl.col(name).cast(pl.Float64).fill_nan(None).filter(last).mean()
 
-    has = [pl.col(name).is_not_null().any() for name in others]
+    has = [pl.col(name).is_not_null().any() for name in costs[1:]]
     return (
         metrics.group_by("run")
         .agg(
             mean("return").alias("return"),
-            mean("cost").alias("cost"),
+            gain("return").alias("return_gain"),
+            *(mean(cost).alias(cost) for cost in costs),
+            *(gain(cost).alias(column("cost_gain", i)) for i, cost in enumerate(costs)),
             window.cast(pl.Int64).alias("window"),
             last.sum().cast(pl.Int64).alias("found"),
             pl.col("env_steps").max(),
@@ -166,7 +197,7 @@ def statistics(returns: np.ndarray, costs: np.ndarray, level: float) -> Statisti
         mean_estimate(returns, level),
         _sd(returns),
         interquartile_mean(returns),
-        _not_negative(mean_estimate(costs, level), costs),
+        cost_estimate(costs, level),
         _sd(costs),
         interquartile_mean(costs),
     )
@@ -177,13 +208,14 @@ def mean_estimate(values: np.ndarray, level: float) -> Estimate:
     return estimate(values.mean(), *mean_interval(values, level))
 
 
-def _not_negative(found: Estimate, costs: np.ndarray) -> Estimate:
-    """Costs that are never negative have no mean below 0."""
-    return (
-        found
-        if found.lo is None or costs.min() < 0
-        else dataclasses.replace(found, lo=max(found.lo, 0.0))
-    )
+def cost_estimate(costs: np.ndarray, level: float) -> Estimate:
+    """A mean cost over seeds with its t-interval. Costs that are never negative have no mean below
+    0.
+    """
+    found = mean_estimate(costs, level)
+    if found.lo is None or costs.min() < 0:
+        return found
+    return dataclasses.replace(found, lo=max(found.lo, 0.0))
 
 
 def estimate(value: float, lo: float, hi: float) -> Estimate:
@@ -201,10 +233,12 @@ def numbers(values: np.ndarray) -> tuple[float | None, ...]:
     return tuple(number(value) for value in values)
 
 
-def violation(costs: np.ndarray, limit: float) -> Violation:
-    """How these seeds' final costs stand to a limit."""
+def violation(costs: np.ndarray, limit: float, elsewhere: np.ndarray | bool = False) -> Violation:
+    """How these seeds' final costs stand to a limit; `elsewhere` [seeds] are those that violate
+    another one.
+    """
     normalised = float((np.maximum(costs - limit, 0) / limit).mean()) if limit > 0 else None
-    return Violation(limit, float((costs > limit).mean()), normalised)
+    return Violation(limit, float(((costs > limit) | elsewhere).mean()), normalised)
 
 
 def _sd(values: np.ndarray) -> float | None:

@@ -1,6 +1,8 @@
-"""Estimates as text."""
+"""Estimates, and what is found of several constraints, as text."""
 
-from saddle.analysis.findings import Estimate
+from collections.abc import Sequence
+
+from saddle.analysis.findings import Estimate, JointLambda, JointMultiplier
 
 
 def text(found: Estimate) -> str:
@@ -23,3 +25,34 @@ def text(found: Estimate) -> str:
 def plain(value: float) -> str:
     """Three digits, or all of them before the point."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def joint_sentences(joint: Sequence[JointLambda]) -> list[str]:
+    """lambda* of all constraints together, a sentence for each set of limits."""
+    return [
+        f"{found.task}, all constraints together: {'; '.join(map(_share, found.multipliers))}. "
+        f"Return {text(found.return_)}; {found.reason}."
+        for found in joint
+    ]
+
+
+def _share(share: JointMultiplier) -> str:
+    at = f"{share.constraint} at {share.limit:g}"
+    if share.binds is None:
+        return f"{at} {binds(share)}"
+    return f"{at} {'binds' if share.binds else 'does not bind'}, lambda* {joint_star(share)}"
+
+
+def binds(share: JointMultiplier) -> str:
+    """Whether a constraint binds at the joint lambda*."""
+    if share.binds is None:
+        return "cannot be told" if share.status is None else "cannot be kept"
+    return "yes" if share.binds else "no"
+
+
+def joint_star(share: JointMultiplier) -> str:
+    """A constraint's part of the joint lambda*, or the end of the sweep that it lies beyond."""
+    if share.lambda_.value is not None or share.train_at is None:
+        return text(share.lambda_)
+    side = "beyond" if share.status == "always above" else "at most"
+    return f"{side} {plain(share.train_at)}"

@@ -1,14 +1,23 @@
-"""Env steps per second of a task whose worlds step on the host, whoever wrote it."""
+"""Speed of a task whose worlds step on the host, whoever wrote it: env steps per second, and how
+much of the time is not the environment's own.
+"""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from saddle.errors import SaddleError
+from saddle.learners import PPO
 from saddle.tasks import HostTask
+from saddle.tasks.host import random_actions
 
 SECONDS = 1.0  # of each measurement
 ROUNDS = 3  # such measurements; the fastest counts, since a busy neighbour only ever slows one
+SHORT_ROUNDS = 12  # of a quarter of that time each, where two things are held against each other
+STEPS = 16  # of each world in a collected rollout
 
 
 @dataclass(frozen=True)
@@ -18,6 +27,21 @@ class HostResult:
     task: str
     worlds: int
     all_threads: float  # env steps/s
+
+
+@dataclass(frozen=True)
+class HostOverhead:
+    """One environment, in the best of some short rounds. Shares are of the time of all processes
+    together, and hold whatever is not the environment's own code: waiting for the slowest included.
+    """
+
+    task: str
+    worlds: int
+    processes: int
+    stepping: float  # env steps/s under random actions
+    stepping_overhead: float
+    collecting: float  # env steps/s of rollouts, with a policy that acts and is normalised
+    collecting_overhead: float
 
 
 def measure(name: str, task: HostTask, count: int) -> HostResult:
@@ -30,10 +54,83 @@ def measure(name: str, task: HostTask, count: int) -> HostResult:
         spent = 0.0
         done = 0
         while spent < SECONDS:
-            actions = draw.uniform(-1, 1, (count, task.spec.action_dim)).astype(np.float32)
+            actions = random_actions(task.spec, draw, count)
             start = time.perf_counter()
             worlds.step(actions)
             spent += time.perf_counter() - start
             done += count
         rates.append(done / spent)
     return HostResult(name, count, max(rates))
+
+
+def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
+    """How much of the time goes elsewhere than into the environment, when so many worlds are
+    stepped, and when a policy collects from them.
+    """
+    worlds: Any = task.worlds(count) if isinstance(task, HostTask) else None
+    if not hasattr(worlds, "seconds"):
+        raise SaddleError(
+            f"{name} does not tell how long its own steps take; bench host is for environments: "
+            f"gym:ID or module:attribute"
+        )
+    worlds.reset(np.arange(count, dtype=np.uint64))
+    draw = np.random.default_rng(0)
+    batches = [random_actions(task.spec, draw, count) for _ in range(STEPS)]
+
+    def step() -> None:
+        for actions in batches:
+            worlds.step(actions)
+
+    stepping, stepping_overhead = _best(step, worlds, count)
+    processes = worlds.processes
+    worlds.close()
+    collect, own_worlds = _collecting(task, count)
+    collecting, collecting_overhead = _best(collect, own_worlds, count)
+    own_worlds.close()
+    return HostOverhead(
+        name, count, processes, stepping, stepping_overhead, collecting, collecting_overhead
+    )
+
+
+def _best(work: Callable[[], None], worlds: Any, count: int) -> tuple[float, float]:
+    """Env steps/s, and the share of the time that is not the environment's, of the best round.
+
+    work: steps all worlds STEPS times.
+    """
+    work()  # compiles, where anything does
+    found = []
+    for _ in range(SHORT_ROUNDS):
+        own = worlds.seconds.sum()
+        began = time.perf_counter()
+        times = 0
+        while time.perf_counter() - began < SECONDS / 4:
+            work()
+            times += 1
+        wall = time.perf_counter() - began
+        share = (worlds.seconds.sum() - own) / (worlds.processes * wall)
+        found.append((times * STEPS * count / wall, 1 - share))
+    return min(found, key=lambda one: one[1])
+
+
+def _collecting(task: HostTask, count: int) -> tuple[Callable[[], None], Any]:
+    """What collects a rollout of STEPS steps with an untrained policy, and the worlds of that."""
+    import jax
+    import jax.numpy as jnp
+
+    from saddle.collect.host import HostCollector
+    from saddle.collect.steps import no_moments
+
+    settings = PPO(steps_per_epoch=STEPS * count, worlds=count, layout="wide")
+    learner = settings.learner(task.spec)
+    keys = jax.vmap(jax.random.key)(jnp.zeros(1, jnp.uint32))
+    actor = learner.actor(jax.vmap(learner.init)(keys))
+    collector = HostCollector(task, settings, learner, members=1)
+    moments = no_moments(1, task.spec.obs_dim)
+    running, recent = collector.fresh(moments, keys)
+
+    def collect() -> None:
+        nonlocal running
+        running, _, rollout = collector.collect(actor, moments, recent, running, keys)
+        jax.block_until_ready(rollout)
+
+    return collect, collector.worlds

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jax import Array
 
 from saddle import policies
 from saddle.bench import engine as yardstick
 from saddle.bench import scan
 from saddle.errors import SaddleError
-from saddle.tasks import HostTask, Task, known_spec, make, names
+from saddle.tasks import HostTask, Task, TaskSpec, known_spec, make, names
 from saddle.tasks.registry import entry
 from saddle.tasks.velocity import engines
 
@@ -84,9 +86,7 @@ def measure_named(name: str, worlds: int, engine: str | None) -> Any:
 
 def measure(name: str, task: Task, worlds: int) -> Result:
     """All numbers of one task inside JAX. name: how it was asked for."""
-    draw = lambda obs, key: jax.random.uniform(
-        key, (obs.shape[0], task.spec.action_dim), minval=-1.0, maxval=1.0
-    )
+    draw = _random_actions(task.spec)
     state = scan.staggered(task, worlds)
     random = scan.rate(task, state, draw, STEPS, REPEATS)
     scripted = None
@@ -107,6 +107,18 @@ def measure(name: str, task: Task, worlds: int) -> Result:
         state_bytes=scan.state_bytes(state) / worlds,
         peak_bytes=None if random.peak_bytes is None else random.peak_bytes / worlds,
     )
+
+
+def _random_actions(spec: TaskSpec) -> scan.Act:
+    """Uniform actions of all worlds."""
+
+    def draw(obs: Array, key: Array) -> Array:
+        shape = (obs.shape[0], spec.action_dim)
+        if spec.choices:
+            return jax.random.randint(key, shape, 0, jnp.array(spec.choices))
+        return jax.random.uniform(key, shape, minval=-1.0, maxval=1.0)
+
+    return draw
 
 
 def settings(worlds: int) -> dict[str, Any]:

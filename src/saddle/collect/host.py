@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Shaped
 
 from saddle.collect import normalise
 from saddle.collect.normalise import Moments
@@ -16,6 +17,17 @@ from saddle.collect.settings import CollectSettings
 from saddle.collect.steps import account, acting_key, begin, first_keys, look
 from saddle.tasks import autoreset
 from saddle.tasks.host import HostTask, HostWorlds
+
+
+class Shown(NamedTuple):
+    """A `HostStep` of all worlds, by member and world."""
+
+    obs: Shaped[Array | np.ndarray, "M W obs"]
+    final_obs: Shaped[Array | np.ndarray, "M W obs"]
+    reward: Shaped[Array | np.ndarray, "M W"]
+    cost: Shaped[Array | np.ndarray, "M W m"]
+    terminated: Shaped[Array | np.ndarray, "M W"]
+    truncated: Shaped[Array | np.ndarray, "M W"]
 
 
 class HostCollector:
@@ -30,14 +42,17 @@ class HostCollector:
         self.count = settings.worlds_for(task.spec.episode_length)
         """Worlds of a member."""
         self._made: HostWorlds | None = None
+        self._row: Rollout | None = None
+        """Shapes of a step of the rollout, once they are known."""
+        self._there: dict[str, np.ndarray] | None = None
+        """The state that the worlds are in now, as it was handed out."""
         self._act = jax.jit(partial(_act, agent))
-        self._look = jax.jit(jax.vmap(partial(look, settings)))
-        self._account = jax.jit(account)
+        self._take_in = jax.jit(partial(_take_in, settings), donate_argnames="rows")
         self._begin = jax.jit(partial(begin, settings), static_argnames="m")
         self._merge = jax.jit(jax.vmap(normalise.merge))
 
     @property
-    def _worlds(self) -> HostWorlds:
+    def worlds(self) -> HostWorlds:
         """Of all members, made when they are first needed."""
         if self._made is None:
             self._made = self.task.worlds(self.members * self.count)
@@ -46,14 +61,15 @@ class HostCollector:
     def fresh(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
         """New worlds, and the moments of what they show first. keys [M] of this epoch."""
         bits = np.asarray(jax.vmap(jax.random.bits)(first_keys(keys, self.count))).astype(np.uint64)
-        obs = self._worlds.reset(bits).reshape(self.members, self.count, -1)
-        constraints = len(self._worlds.spec.constraints)
-        worlds, recent = self._begin(moments, {}, jnp.asarray(obs, jnp.float32), m=constraints)
-        return worlds._replace(state=self._worlds.save()), recent
+        obs = self.worlds.reset(bits)
+        worlds, recent = self._started(moments, obs)
+        # Worlds that begin anew in every epoch are told by their seeds, which costs nothing.
+        self._there = {"seeds": bits} if self._together else self.worlds.save()
+        return worlds._replace(state=self._there), recent
 
     def stagger(self, worlds: Worlds) -> Worlds:
         """As on the device."""
-        clocks = autoreset.clocks(self._worlds.spec.episode_length, self.count)
+        clocks = autoreset.clocks(self.worlds.spec.episode_length, self.count)
         steps = np.tile(clocks, self.members).astype(worlds.state["steps"].dtype)
         whole = jnp.tile(clocks == 0, (self.members, 1))
         return worlds._replace(state=worlds.state | {"steps": steps}, whole=whole)
@@ -62,29 +78,77 @@ class HostCollector:
         self, actor: Any, moments: Moments, recent: Moments, worlds: Worlds, keys: Array
     ) -> tuple[Worlds, Moments, Rollout]:
         """As on the device."""
-        self._worlds.load(worlds.state)
-        running = worlds._replace(state={})
-        rows = []
+        running = self._put(moments, worlds)._replace(state={})
+        rows: Rollout | None = None
         for t in range(self.settings.steps_per_epoch // self.count):
             decision: Decision = self._act(actor, running.seen, keys, t)
             action = np.asarray(decision.action).reshape(self.members * self.count, -1)
-            now = self._worlds.step(action)
-            signal = self._split(
-                np.concatenate([now.reward[:, None], now.cost], -1).astype(np.float32)
+            shown = Shown(*(self._split(array) for array in self.worlds.step(action)))
+            if rows is None:
+                rows = self._no_rows(moments, recent, running, decision, shown)
+            running, recent, rows = self._take_in(
+                moments, recent, running, decision, shown, t, rows=rows
             )
-            terminated = self._split(now.terminated)
-            ended = self._split(now.terminated | now.truncated)
-            recent, seen, final = self._look(
-                moments, recent, self._split(now.obs), self._split(now.final_obs), ended
-            )
-            totals, whole, row = self._account(running, decision, final, signal, terminated, ended)
-            running = Worlds({}, seen, totals, whole)
-            rows.append(row)
-        rollout = jax.tree.map(lambda *xs: jnp.stack(xs), *rows)
-        return running._replace(state=self._worlds.save()), self._merge(moments, recent), rollout
+        assert rows is not None
+        if not self._together:
+            self._there = self.worlds.save()
+            running = running._replace(state=self._there)
+        return running, self._merge(moments, recent), rows
 
-    def _split(self, x: np.ndarray) -> Array:
-        return jnp.asarray(x).reshape(self.members, self.count, *x.shape[1:])
+    @property
+    def _together(self) -> bool:
+        """Whether every epoch starts with fresh worlds, so that none is ever gone on with."""
+        return self.settings.layout == "study"
+
+    def _started(self, moments: Moments, obs: np.ndarray) -> tuple[Worlds, Moments]:
+        """Worlds that have just been reset. obs [M * W, obs_dim]."""
+        shown = jnp.asarray(obs, jnp.float32).reshape(self.members, self.count, -1)
+        return self._begin(moments, {}, shown, m=len(self.worlds.spec.constraints))
+
+    def _put(self, moments: Moments, worlds: Worlds) -> Worlds:
+        """Have the worlds be where that state says. Where they are there already, as in every
+        epoch after the first, nothing is loaded.
+        """
+        there = self._there
+        self._there = None  # should a step fail, nobody knows where they are
+        if worlds.state is there:
+            return worlds
+        if self._together:
+            self.worlds.reset(worlds.state["seeds"])
+            return worlds
+        restarted = self.worlds.load(worlds.state)
+        if restarted is None:
+            return worlds
+        anew, _ = self._started(moments, restarted.obs)
+        where = jnp.asarray(restarted.where).reshape(self.members, self.count)
+
+        def chosen(new: Array, old: Array) -> Array:
+            return jnp.where(where.reshape(*where.shape, *[1] * (new.ndim - 2)), new, old)
+
+        return Worlds(
+            worlds.state,
+            seen=chosen(anew.seen, worlds.seen),
+            totals=chosen(anew.totals, worlds.totals),
+            whole=chosen(anew.whole, worlds.whole),
+        )
+
+    def _split(self, x: np.ndarray) -> np.ndarray:
+        return x.reshape(self.members, self.count, *x.shape[1:])
+
+    def _no_rows(
+        self,
+        moments: Moments,
+        recent: Moments,
+        running: Worlds,
+        decision: Decision,
+        shown: Shown,
+    ) -> Rollout:
+        """Room for the steps of an epoch, each of which looks like this one."""
+        steps = self.settings.steps_per_epoch // self.count
+        if self._row is None:
+            after = partial(_after, self.settings)
+            _, _, self._row = jax.eval_shape(after, moments, recent, running, decision, shown)
+        return jax.tree.map(lambda leaf: jnp.zeros((steps, *leaf.shape), leaf.dtype), self._row)
 
     def compile(self, function: Callable) -> Callable:
         """The function as it is: it steps outside JAX."""
@@ -103,6 +167,43 @@ def _act(agent: Agent, actor: Any, seen: Array, keys: Array, t: int) -> Decision
     """All members' decisions at step t."""
     step_keys = jax.vmap(acting_key, (0, None))(keys, t)
     return jax.vmap(agent.act)(actor, seen, step_keys)
+
+
+def _after(
+    settings: CollectSettings,
+    moments: Moments,
+    recent: Moments,
+    running: Worlds,
+    decision: Decision,
+    shown: Shown,
+) -> tuple[Worlds, Moments, Rollout]:
+    """What follows from a step of all members' worlds [M, W]: where they are, the moments, and the
+    step as a row of the rollout.
+    """
+    signal = jnp.concatenate([shown.reward[..., None], shown.cost], -1).astype(jnp.float32)
+    terminated = jnp.asarray(shown.terminated)
+    ended = terminated | shown.truncated
+    recent, seen, final = jax.vmap(partial(look, settings))(
+        moments, recent, jnp.asarray(shown.obs), jnp.asarray(shown.final_obs), ended
+    )
+    totals, whole, row = account(running, decision, final, signal, terminated, ended)
+    return Worlds({}, seen, totals, whole), recent, row
+
+
+def _take_in(
+    settings: CollectSettings,
+    moments: Moments,
+    recent: Moments,
+    running: Worlds,
+    decision: Decision,
+    shown: Shown,
+    t: int,
+    rows: Rollout,
+) -> tuple[Worlds, Moments, Rollout]:
+    """The same, with the row written into its place among `rows` [T, M, W, ...]."""
+    running, recent, row = _after(settings, moments, recent, running, decision, shown)
+    written = jax.tree.map(lambda all_of_them, own: all_of_them.at[t].set(own), rows, row)
+    return running, recent, written
 
 
 class HostEpoch:

@@ -6,15 +6,23 @@ from typing import Any
 import jax
 import numpy as np
 from gymnasium import logger
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 from jax import Array
 
 from saddle.errors import SaddleError
 from saddle.seeds import check_seeds
+from saddle.tasks.spec import TaskSpec
 
 
-def action_space(task: Any) -> Box:
-    """[-1, 1] in every direction, in the task's `action_dtype` if it has one, else in float32."""
+def action_space(task: Any) -> Space[Any]:
+    """[-1, 1] in every direction, in the task's `action_dtype` if it has one, else in float32; or
+    the choices.
+    """
+    choices = task.spec.choices
+    if len(choices) == 1:
+        return Discrete(choices[0])
+    if choices:
+        return MultiDiscrete(choices)
     return Box(-1.0, 1.0, (task.spec.action_dim,), getattr(task, "action_dtype", np.float32))
 
 
@@ -32,6 +40,31 @@ def check_scene(task: Any, render_mode: str | None) -> None:
     """A task that can be drawn has a member `top_view`; another one has no render mode."""
     if render_mode is not None and not hasattr(task, "top_view"):
         raise SaddleError(f"{task.spec.name} has no scene to draw; make it without a render_mode")
+
+
+def check_choices(action: Any, shape: tuple[int, ...], choices: tuple[int, ...]) -> np.ndarray:
+    """The choices as int32 of that shape, or one line that says what is wrong with them.
+
+    A single choice may come without an axis of its own, as Gymnasium's Discrete draws it.
+    """
+    given = np.asarray(action)
+    if len(choices) == 1 and given.shape == shape[:-1]:
+        given = given[..., None]
+    if given.dtype.kind not in "iu":
+        raise SaddleError(f"a choice must be a whole number, not {given.dtype}")
+    if given.shape != shape:
+        raise SaddleError(f"an action must have shape {shape}, this one has {given.shape}")
+    if (given < 0).any() or (given >= np.array(choices)).any():
+        raise SaddleError(f"a choice must be 0 or more and below {list(choices)}, not {action}")
+    return given.astype(np.int32)
+
+
+def check_action_of(spec: TaskSpec, action: Any, worlds: tuple[int, ...] = ()) -> np.ndarray:
+    """What a user hands in for one world, or for so many, as the task takes it."""
+    shape = (*worlds, spec.action_dim)
+    if spec.choices:
+        return check_choices(action, shape, spec.choices)
+    return check_action(action, shape)
 
 
 def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:

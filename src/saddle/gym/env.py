@@ -22,8 +22,9 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """A task of `saddle.tasks` with Gymnasium's `reset` and `step`.
 
     Observations and actions are float64 as in Safety-Gymnasium; the arithmetic inside is float32.
-    `info` holds the cost of the step as `cost` and the reference's own entries: `cost_sum`,
-    `cost_hazards`, `goal_met` only when met. reset(seed=s) gives the world of
+    `info` holds the cost of the step as `cost`, summed over the constraints, of several constraints
+    each by its name (`cost_NAME`), and the reference's own entries: `cost_sum`, `cost_hazards`,
+    `goal_met` only when met. reset(seed=s) gives the world of
     `task.reset(jax.random.key(s))`; later resets go on from there.
 
     task: a name, a reference 'module:attribute', or the task; width, height: pixels of a frame;
@@ -73,7 +74,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """One env step."""
         if self._ended:
             raise SaddleError("the episode has ended: call reset() before the next step()")
-        action = checks.check_action(action, (self.task.spec.action_dim,))
+        action = checks.check_action_of(self.task.spec, action)
         self._state, out = self._programs.step(self.state, action)
         out: Outcome = jax.tree.map(np.asarray, out)
         self._ended = bool(out.terminated or out.truncated)

@@ -12,17 +12,17 @@ from saddle import tasks
 from saddle.errors import SaddleError
 from saddle.gym import checks
 from saddle.gym.forms import SixValues, SixVectorValues
-from saddle.gym.programs import Outcome
+from saddle.gym.programs import Outcome, named_costs
 from saddle.gym.vector import vector_infos
 from saddle.seeds import SEEDS, check_seeds
-from saddle.tasks import HostStep, HostTask
+from saddle.tasks import HostStep, HostTask, TaskSpec
 
 Info = dict[str, Any]
 
 
 class HostEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """One world of a HostTask. `info` holds the cost of the step as `cost`, summed over the
-    constraints.
+    constraints, and of several constraints each by its name, `cost_NAME`.
 
     Such worlds restart by themselves when an episode ends: reset() without a seed then goes on with
     that episode. task: a name, a reference, or the task.
@@ -65,13 +65,15 @@ class HostEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise SaddleError("the world does not exist yet: call reset() first")
         if self._next is not None:
             raise SaddleError("the episode has ended: call reset() before the next step()")
-        action = checks.check_action(action, (self.task.spec.action_dim,))
+        action = checks.check_action_of(self.task.spec, action)
         now = self.worlds.step(action[None])
         terminated = bool(now.terminated[0])
         truncated = bool(now.truncated[0])
         if terminated or truncated:
             self._next = now.obs
         info = {"cost": float(np.sum(now.cost[0]))}
+        for name, cost in named_costs(self.task.spec, now.cost[0]).items():
+            info[name] = float(cost)
         return (
             np.array(now.final_obs[0], np.float64),
             float(now.reward[0]),
@@ -143,9 +145,9 @@ class HostVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """One env step of every world. actions [N, action_dim]."""
         if not self._begun:
             raise SaddleError("the worlds do not exist yet: call reset() first")
-        actions = checks.check_action(actions, (self.num_envs, self.task.spec.action_dim))
+        actions = checks.check_action_of(self.task.spec, actions, (self.num_envs,))
         now = self.worlds.step(actions)
-        infos = vector_infos(_outcome(now), now.final_obs, self.num_envs)
+        infos = vector_infos(_outcome(self.task.spec, now), now.final_obs, self.num_envs)
         obs = np.array(now.obs, np.float64)
         reward = np.array(now.reward, np.float64)
         return obs, reward, np.array(now.terminated), np.array(now.truncated), infos
@@ -157,7 +159,9 @@ class SafeHostVectorEnv(SixVectorValues, HostVectorEnv):  # type: ignore[misc]
     """
 
 
-def _outcome(now: HostStep) -> Outcome:
+def _outcome(spec: TaskSpec, now: HostStep) -> Outcome:
     """The user's view of a step, arrays [N, ...]."""
     cost = np.sum(now.cost, axis=-1)
-    return Outcome(now.final_obs, now.reward, cost, now.terminated, now.truncated, {}, {})
+    info = named_costs(spec, now.cost)
+    shown = {name: np.ones(len(cost), bool) for name in info}
+    return Outcome(now.final_obs, now.reward, cost, now.terminated, now.truncated, info, shown)

@@ -72,7 +72,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """One env step."""
         if self._ended:
             raise SaddleError("the episode has ended: call reset() before the next step()")
-        action = checks.check_action(action, (self.worlds.spec.action_dim,))
+        action = checks.check_action_of(self.worlds.spec, action)
         out = outcome(self.worlds, self.worlds.advance(action[None]))
         self._ended = bool(out.terminated[0] or out.truncated[0])
         info = {name: value[0].item() for name, value in out.info.items() if out.shown[name][0]}
@@ -163,7 +163,7 @@ class NativeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         """One env step of every world. actions [N, action_dim]."""
-        actions = checks.check_action(actions, (self.num_envs, self.worlds.spec.action_dim))
+        actions = checks.check_action_of(self.worlds.spec, actions, (self.num_envs,))
         made = self.worlds.advance(actions)
         out = outcome(self.worlds, made._replace(truncated=self.worlds.steps >= self.length))
         infos = vector_infos(out, out.obs, self.num_envs)

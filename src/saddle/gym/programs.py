@@ -78,9 +78,18 @@ def info_of(task: Any, state: State) -> dict[str, Any]:
     return task.info(state) if hasattr(task, "info") else {}
 
 
+def named_costs(spec: TaskSpec, cost: Any) -> dict[str, Any]:
+    """Each of several constraints by its name, cost [..., m] -> 'cost_NAME' [...]; of one, `cost`
+    says it all.
+    """
+    if len(spec.constraints) < 2:
+        return {}
+    return {f"cost_{name}": cost[..., i] for i, name in enumerate(spec.constraints)}
+
+
 def outcome(task: Task[S], state: S) -> Outcome:
     """The user's view of the step that led to `state`, one world."""
-    info = info_of(task, state)
+    info = named_costs(task.spec, state.cost) | info_of(task, state)
     always = jax.numpy.ones((), bool)
     shown = {name: getattr(state, SOMETIMES.get(name, ""), always) for name in info}
     return Outcome(

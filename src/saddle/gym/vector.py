@@ -90,7 +90,7 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         """One env step of every world. actions [N, action_dim]."""
-        actions = checks.check_action(actions, (self.num_envs, self.task.spec.action_dim))
+        actions = checks.check_action_of(self.task.spec, actions, (self.num_envs,))
         self._state, out = self._programs.step(self.state, actions)
         obs = np.array(self.state.obs, np.float64)
         final_obs, out = (

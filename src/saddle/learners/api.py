@@ -33,6 +33,9 @@ class Learner(Protocol[State]):
         """One untrained member."""
         ...
 
+    # A learner may also have `begin_from(state, arrays, facts) -> state`: one untrained member, but
+    # acting as an exported policy does. Without it, training cannot begin from a policy.
+
     def actor(self, state: State) -> Any:
         """What `act` needs of the members' states [M, ...], made ready once an epoch."""
         ...

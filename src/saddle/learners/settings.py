@@ -10,7 +10,9 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from tyro.conf import Suppress
 
 from saddle.checks import at_least
 from saddle.collect.settings import CollectSettings
@@ -37,6 +39,10 @@ class LearnerSettings(CollectSettings):
 
     window: int = 100
     """Finished episodes whose mean cost the multiplier sees."""
+    start: Annotated[str | None, Suppress] = None
+    """Folder of an exported policy to begin from; None begins with random weights. Critics and
+    Adam's moments begin anew.
+    """
     precision: Precision = "highest"
     """Of the factors of the networks' products: float32, 10 bits of mantissa, or 7. Sums and all
     else are float32; but with bf16 on a GPU the gradients of the weights between hidden layers have
@@ -76,6 +82,11 @@ class LearnerSettings(CollectSettings):
         seconds need not have one of its own.
         """
         return self, 1.0
+
+
+def begun_from(settings: LearnerSettings, policy: str | None) -> LearnerSettings:
+    """The settings, with training begun from that policy if one is named."""
+    return settings if policy is None else dataclasses.replace(settings, start=policy)
 
 
 def differences(settings: LearnerSettings, base: LearnerSettings) -> dict[str, Any]:

@@ -18,15 +18,19 @@ from saddle.multipliers.registry import (
     rule_to_dict,
     rules,
 )
-from saddle.multipliers.rule import Rule
+from saddle.multipliers.rule import Lambda, Rule, each_lambda, lambda_name, lambda_of
 
 __all__ = [
     "PID",
     "Fixed",
     "GradientAscent",
+    "Lambda",
     "Rule",
+    "each_lambda",
     "label",
     "labels",
+    "lambda_name",
+    "lambda_of",
     "looks",
     "place",
     "register_rule",

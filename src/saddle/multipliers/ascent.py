@@ -30,8 +30,8 @@ class GradientAscent(Rule):
     colour: ClassVar[str | None] = palette.BLUE
     marker: ClassVar[str | None] = "^"
 
-    init: float = 1.0
-    """Lambda before the first epoch."""
+    init: float | tuple[float, ...] = 1.0
+    """Lambda before the first epoch: one number for every constraint, or one for each."""
     lr: float = 0.035
     """Step size: of Adam, whose steps do not grow with the violation, or of plain ascent."""
     optimizer: Literal["adam", "plain"] = "adam"
@@ -41,7 +41,7 @@ class GradientAscent(Rule):
         super().__post_init__()
         at_least(self, "lr", 0.0)
 
-    def numbers(self) -> dict[str, float | int | bool]:
+    def numbers(self) -> dict[str, float | int | bool | tuple[float, ...]]:
         """The settings, with the optimizer as a yes or no."""
         return {"init": self.init, "lr": self.lr, "adam": self.optimizer == "adam"}
 

@@ -25,12 +25,12 @@ class Fixed(Rule):
     colour: ClassVar[str | None] = palette.GREEN
     marker: ClassVar[str | None] = "s"
 
-    init: float = 1.0
-    """Lambda, for every constraint."""
+    init: float | tuple[float, ...] = 1.0
+    """Lambda: one number for every constraint, or one for each."""
 
     @staticmethod
     def start(numbers: Any, constraints: int) -> Constant:
-        """Lambda, for every constraint."""
+        """Lambda of every constraint."""
         import jax.numpy as jnp
 
         return Constant(jnp.full(constraints, numbers.init))

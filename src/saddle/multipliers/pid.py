@@ -34,8 +34,8 @@ class PID(Rule):
     colour: ClassVar[str | None] = palette.PURPLE
     marker: ClassVar[str | None] = "D"
 
-    init: float = 1.0
-    """Integral before the first epoch."""
+    init: float | tuple[float, ...] = 1.0
+    """Integral before the first epoch: one number for every constraint, or one for each."""
     kp: float = 1e-4
     """Gain of the smoothed violation."""
     ki: float = 1e-4

@@ -14,6 +14,30 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from saddle.checks import at_least
+from saddle.errors import SaddleError
+
+Lambda = float | tuple[float, ...]
+"""A multiplier: one number for every constraint, or one for each."""
+
+
+def lambda_of(value: Any) -> Lambda:
+    """A multiplier as rules, plans and stores keep it: a float, or a tuple of several."""
+    if not isinstance(value, list | tuple):
+        return float(value)
+    first, *rest = value or (None,)
+    if first is None:
+        raise SaddleError("a lambda has no number; give one, or one for each constraint")
+    return (float(first), *map(float, rest)) if rest else float(first)
+
+
+def each_lambda(value: Lambda, constraints: int) -> tuple[float, ...]:
+    """The multiplier of each constraint."""
+    return value if isinstance(value, tuple) else (value,) * constraints
+
+
+def lambda_name(value: Lambda) -> str:
+    """A multiplier as part of a name: 0.5, or 0.5_2."""
+    return "_".join(f"{number:.6g}" for number in each_lambda(value, 1))
 
 
 @dataclass(frozen=True)
@@ -29,21 +53,31 @@ class Rule:
     marker: ClassVar[str | None] = None
     """In figures, as matplotlib names it; None takes one that is free."""
 
-    init: float = 1.0
-    """Lambda before the first epoch."""
+    init: float | tuple[float, ...] = 1.0
+    """Lambda before the first epoch: one number for every constraint, or one for each."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "init", lambda_of(self.init))
         at_least(self, "init", 0.0)
 
-    def numbers(self) -> dict[str, float | int | bool]:
+    def numbers(self) -> dict[str, float | int | bool | tuple[float, ...]]:
         """The settings as numbers, by name: what `start` and `update` see of them."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def check_constraints(self, task: str, names: tuple[str, ...]) -> None:
+        """Refuse a number for each constraint where the task has more, or fewer, constraints."""
+        if isinstance(self.init, tuple) and len(self.init) != len(names):
+            raise SaddleError(
+                f"{task} has {len(names)} constraint(s) ({', '.join(names)}), but lambda has "
+                f"{len(self.init)} numbers; give one, or one per constraint"
+            )
 
     @staticmethod
     def start(numbers: Any, constraints: int) -> Any:
         """The rule's memory before the first epoch: a NamedTuple with an entry `lam` [constraints].
 
-        `numbers` has an attribute [] for each entry of `numbers()`.
+        `numbers` has an attribute [] for each entry of `numbers()`; `init` is [constraints] where
+        there is a number for each.
         """
         raise NotImplementedError
 

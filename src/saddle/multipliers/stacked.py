@@ -19,7 +19,7 @@ from saddle.multipliers.rule import Rule
 
 
 class Numbers(NamedTuple):
-    """What tells members' rules apart, per member []."""
+    """What tells members' rules apart, per member [], or [m] where there is one per constraint."""
 
     kind: Int[Array, "*M"]  # place of the member's rule among the kinds
     settings: tuple[
@@ -87,6 +87,8 @@ def _columns(kind: type[Rule], rules: Sequence[Rule]) -> Any:
 
 
 def _array(values: list[Any]) -> Array:
-    """32 bits wide, or yes and no."""
+    """One number of every member [M], or [M, m] where a member has one for each constraint; 32 bits
+    wide, or yes and no.
+    """
     dtype = {bool: np.bool_, int: np.int32}.get(type(values[0]), np.float32)
-    return jnp.asarray(np.asarray(values, dtype))
+    return jnp.asarray(np.stack(np.broadcast_arrays(*values)).astype(dtype))

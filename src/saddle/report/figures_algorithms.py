@@ -23,7 +23,7 @@ def overlay(parts: Sequence[TaskFindings]) -> Figure:
             fill(axes, part.profile.lambda_, curve, colour)
             axes.plot(part.profile.lambda_, array(curve.value), color=colour)
             axes.yaxis.set_major_locator(MaxNLocator(4))
-    top.set(xlabel="cost", ylabel="return", title=style.short(parts[0].task))
+    top.set(xlabel="cost", ylabel="return", title=style.heading(parts[0]))
     middle.set(xscale="log", ylabel="return", xticklabels=[])
     bottom.set(xscale="log", ylabel="cost", xlabel="$\\lambda$")
     middle.sharex(bottom)

@@ -28,7 +28,7 @@ def zoom(task: TaskFindings) -> Figure:
     drawn.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=3, columnspacing=1.0
     )
-    panels[0].set_title(style.short(task.task))
+    panels[0].set_title(style.heading(task))
     panels[-1].set_xlabel("cost")
     return drawn
 
@@ -119,7 +119,7 @@ def _zoom_panel(
     axes.yaxis.set_major_locator(MaxNLocator(5))
 
 
-def training(task: str, limit: float, curves: pl.DataFrame) -> Figure:
+def training(heading: str, limit: float, curves: pl.DataFrame) -> Figure:
     """Lambda, return and cost over training, mean and SD over seeds of every rule at this limit."""
     drawn = style.figure(height=3.6)
     panels = drawn.subplots(3, 1, sharex=True)
@@ -143,7 +143,7 @@ def training(task: str, limit: float, curves: pl.DataFrame) -> Figure:
     for axes, name in zip(panels, ("$\\lambda$", "return", "cost"), strict=True):
         axes.set_ylabel(name)
         axes.yaxis.set_major_locator(MaxNLocator(4))
-    panels[0].set_title(f"{style.short(task)}, limit {limit:g}")
+    panels[0].set_title(f"{heading}, limit {limit:g}")
     panels[2].set_xlabel("million env steps")
     handles, labels = panels[2].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside lower center", ncols=4, columnspacing=1.0)

@@ -49,7 +49,7 @@ def frontier(task: TaskFindings) -> Figure:
     axes = drawn.subplots()
     norm = lambda_norm([task])
     draw_frontier(axes, task, norm)
-    axes.set(xlabel="cost", ylabel="return", title=style.short(task.task))
+    axes.set(xlabel="cost", ylabel="return", title=style.heading(task))
     _lambda_bar(drawn, norm, axes, pad=0.02, aspect=30)
     axes.legend(loc="lower right")
     return drawn
@@ -128,7 +128,7 @@ def profile(task: TaskFindings) -> Figure:
     handles = _mark_limits(right, task)
     if handles:
         drawn.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.0)
-    left.set(xscale="log", xlabel="$\\lambda$", title=style.short(task.task))
+    left.set(xscale="log", xlabel="$\\lambda$", title=style.heading(task))
     left.xaxis.set_major_formatter(plain)
     return drawn
 
@@ -210,7 +210,7 @@ def slope(task: TaskFindings) -> Figure:
         yscale="log",
         ylim=(1 / top, top),
         ylabel="slope $dR/dC$\n(average = 1)",
-        title=style.short(task.task),
+        title=style.heading(task),
     )
     axes.yaxis.set_major_formatter(plain)
     for regime in task.regimes:
@@ -261,7 +261,7 @@ def seeds(task: TaskFindings) -> Figure:
                 label=f"attained by {level.share:.0%} of seeds",
             )
     _lambda_bar(drawn, norm, axes, pad=0.02, aspect=30)
-    axes.set(xlabel="cost", ylabel="return", title=style.short(task.task))
+    axes.set(xlabel="cost", ylabel="return", title=style.heading(task))
     axes.legend(loc="lower right")
     return drawn
 
@@ -280,7 +280,7 @@ def grid(tasks: Sequence[TaskFindings]) -> Figure:
             continue
         draw_frontier(axes, tasks[i], norm, size=7)
         axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.set_title(style.short(tasks[i].task))
+        axes.set_title(style.heading(tasks[i], between="\n"))
     drawn.supxlabel("cost", fontsize=8)
     drawn.supylabel("return", fontsize=8)
     _lambda_bar(drawn, norm, panels, pad=0.01, aspect=40)

@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from saddle import files, multipliers, palette
+from saddle.analysis.constraints import title
+from saddle.analysis.findings import TaskFindings
 from saddle.palette import INK as INK
 from saddle.palette import MUTED as MUTED
 
@@ -85,8 +87,16 @@ def rule_name(rule: str) -> str:
 
 
 def short(task: str) -> str:
-    """'SafetyPointCircle1-v0' as 'PointCircle1'."""
-    return task.removeprefix("Safety").rsplit("-v", 1)[0]
+    """'SafetyPointCircle1-v0' as 'PointCircle1', a reference without its options."""
+    return task.partition("?")[0].removeprefix("Safety").rsplit("-v", 1)[0]
+
+
+def heading(part: TaskFindings, between: str = ": ") -> str:
+    """What findings are about, above a figure: the task, and the constraint where there are
+    several.
+    """
+    looked_at = title(part.constraint)
+    return f"{short(part.task)}{between}{looked_at}" if looked_at else short(part.task)
 
 
 def say(axes: Axes, text: str) -> None:

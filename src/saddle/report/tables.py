@@ -5,14 +5,17 @@ rounded text.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from saddle import files
 from saddle.analysis.agreement import compare_with_published, mark_of
+from saddle.analysis.constraints import title
 from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
+from saddle.analysis.text import binds, joint_star
 from saddle.multipliers import label
-from saddle.report.style import short
+from saddle.report.style import heading, short
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -100,6 +103,7 @@ def tables(findings: Findings) -> list[Table]:
         limits(findings),
         recommended(findings),
         sweep(findings),
+        joint(findings),
         agreement(findings),
     ]
     return [table for table in made if table.rows]
@@ -133,7 +137,7 @@ def comparison(findings: Findings) -> Table:
 
 def _head(part: TaskFindings, first: bool, which: str) -> tuple[str, str]:
     """How a row begins: task and learner, in the first of their rows alone; limit or lambda."""
-    return (f"{short(part.task)} ({part.algorithm})" if first else "", which)
+    return (_name(part) if first else "", which)
 
 
 def _cell_text(cell: Cell) -> tuple[str, ...]:
@@ -147,8 +151,7 @@ def _cell_text(cell: Cell) -> tuple[str, ...]:
 
 def _cell_numbers(part: TaskFindings, cell: Cell) -> dict[str, float | str | bool | None]:
     return {
-        "task": part.task,
-        "algorithm": part.algorithm,
+        **_whose(part),
         "limit": cell.limit,
         "rule": cell.rule,
         "lambda": cell.lambda_,
@@ -197,8 +200,7 @@ def limits(findings: Findings) -> Table:
             )
             rows.append(row)
             own = {
-                "task": part.task,
-                "algorithm": part.algorithm,
+                **_whose(part),
                 "limit": at.limit,
                 "status": at.status,
                 **_ends("lambda", at.lambda_),
@@ -228,7 +230,7 @@ def recommended(findings: Findings) -> Table:
             rows.append((*head, advice.kind, advice.reason, advice.published))
             keys = ("limit", "kind", "reason", "published")
             own = {key: getattr(advice, key) for key in keys}
-            numbers.append({"task": part.task, "algorithm": part.algorithm} | own)
+            numbers.append(_whose(part) | own)
     columns = ("task", "limit", "regime", "reason", "published list")
     caption = "Cost limits worth testing at: one from each regime of the frontier."
     return Table(
@@ -242,16 +244,16 @@ def sweep(findings: Findings) -> Table:
     numbers = []
     for part in findings.tasks:
         for i, group in enumerate(part.groups):
+            lambdas = "; ".join(f"{lam:.3g}" for lam in (group.lambda_, *group.others))
             row = (
-                *_head(part, i == 0, f"{group.lambda_:.3g}"),
+                *_head(part, i == 0, lambdas),
                 str(group.seeds),
                 _spread(group.return_.value, group.return_sd),
                 _spread(group.cost.value, group.cost_sd),
             )
             rows.append(row)
             own = {
-                "task": part.task,
-                "algorithm": part.algorithm,
+                **_whose(part),
                 "lambda": group.lambda_,
                 "seeds": group.seeds,
                 **_ends("return", group.return_),
@@ -265,6 +267,35 @@ def sweep(findings: Findings) -> Table:
     caption = "Fixed λ: mean ± SD over seeds at the end of training."
     columns = ("task", "λ", "seeds", "return", "cost")
     return Table("sweep", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
+
+
+def joint(findings: Findings) -> Table:
+    """lambda* of several constraints, found together."""
+    rows, numbers, breaks = [], [], []
+    for found in findings.joint:
+        if rows:
+            breaks.append(len(rows))
+        for i, share in enumerate(found.multipliers):
+            name = f"{short(found.task)} ({found.algorithm})" if i == 0 else ""
+            star = _ranged(share.lambda_) or joint_star(share)
+            limit, cost = f"{share.limit:g}", _ranged(share.cost)
+            rows.append((name, share.constraint, limit, star, cost, binds(share)))
+            numbers.append(
+                {"task": found.task, "algorithm": found.algorithm, "set": len(breaks)}
+                | {"constraint": share.constraint, "limit": share.limit, "status": share.status}
+                | _ends("lambda", share.lambda_)
+                | {
+                    "train_at": share.train_at,
+                    "binds": share.binds,
+                    "binds_share": share.binds_share,
+                }
+                | _ends("cost", share.cost)
+                | {"reason": share.reason}
+            )
+    columns = ("task", "constraint", "limit", "λ*", "cost there", "binds")
+    caption = "λ* of all constraints together, and what each costs there."
+    marks = ("",) * len(rows)
+    return Table("joint", caption, columns, tuple(rows), marks, _frame(numbers), tuple(breaks))
 
 
 def agreement(findings: Findings) -> Table:
@@ -290,6 +321,16 @@ def agreement(findings: Findings) -> Table:
         "This study beside the published table; z is the difference of means in its standard error."
     )
     return Table("agreement", caption, columns, tuple(rows), ("",) * len(rows), numbers)
+
+
+def _name(part: TaskFindings) -> str:
+    return f"{heading(part)} ({part.algorithm})"
+
+
+def _whose(part: TaskFindings) -> dict[str, Any]:
+    """Task and algorithm, and the constraint where there are several."""
+    own: dict[str, Any] = {"task": part.task, "algorithm": part.algorithm}
+    return own | ({"constraint": title(part.constraint)} if part.constraint else {})
 
 
 def _frame(rows: list[dict]) -> pl.DataFrame:

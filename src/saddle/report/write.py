@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 from matplotlib.figure import Figure
 
-from saddle.analysis import Findings, TaskFindings
+from saddle import references
+from saddle.analysis import Findings, TaskFindings, constraints
 from saddle.errors import SaddleError
 from saddle.report import figures_algorithms, figures_rules, figures_sweep, style
 from saddle.report.tables import tables
@@ -39,10 +40,10 @@ def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
         parts = [part for part in swept if part.algorithm == algorithm]
         if len(parts) > 1:
             yield f"frontiers-{algorithm}", lambda parts=parts: figures_sweep.grid(parts)
-    for task in dict.fromkeys(part.task for part in swept):
-        parts = [part for part in swept if part.task == task]
+    for task, constraint in dict.fromkeys((part.task, part.constraint) for part in swept):
+        parts = [part for part in swept if (part.task, part.constraint) == (task, constraint)]
         if len(parts) > 1:
-            name = f"algorithms-{_file_name(task)}"
+            name = f"algorithms-{references.file_name(task)}{constraints.file_name(constraint)}"
             yield name, lambda parts=parts: figures_algorithms.overlay(parts)
 
 
@@ -55,18 +56,27 @@ def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Dr
         yield f"slope-{name}", lambda: figures_sweep.slope(part)
     if part.comparison:
         yield f"rules-{name}", lambda: figures_rules.zoom(part)
-    own = curves.filter((pl.col("task") == part.task) & (pl.col("algorithm") == part.algorithm))
+    heading, own = style.heading(part), curves.filter(_is_of(part))
     for (limit,), rows in own.group_by(["limit"], maintain_order=True):
-        draw = lambda limit=limit, rows=rows: figures_rules.training(part.task, float(limit), rows)
+        draw = lambda limit=limit, rows=rows: figures_rules.training(heading, float(limit), rows)
         yield f"training-{name}-{limit:g}", draw
+
+
+def _is_of(part: TaskFindings) -> pl.Expr:
+    """Whether a training curve is of this task, algorithm and constraint, at the same limits of the
+    others.
+    """
+    index = part.constraint.index if part.constraint else 0
+    others = [one.limit for one in part.constraint.others] if part.constraint else []
+    return (
+        (pl.col("task") == part.task)
+        & (pl.col("algorithm") == part.algorithm)
+        & (pl.col("constraint") == index)
+        & constraints.at_others("limits", part.constraint, others)
+    )
 
 
 def _name(part: TaskFindings, findings: Findings) -> str:
     alone = len({other.algorithm for other in findings.tasks}) == 1
-    task = _file_name(part.task)
+    task = references.file_name(part.task) + constraints.file_name(part.constraint)
     return task if alone else f"{task}-{part.algorithm}"
-
-
-def _file_name(task: str) -> str:
-    """A task's name, or reference, as part of a file's name on any system."""
-    return task.replace(":", "-")

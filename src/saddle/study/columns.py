@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from saddle.multipliers import Fixed, Rule, each_lambda
+
 RUNS: dict[str, Any] = {
     "run": pl.String,
     "unit": pl.String,
@@ -21,7 +23,7 @@ RUNS: dict[str, Any] = {
     "status": pl.String,
     "reason": pl.String,
 }
-"""One row per run. With several constraints `limit_1`, `limit_2`, ... follow."""
+"""One row per run. With several constraints `lambda_1`, ... and `limit_1`, ... follow."""
 
 METRICS: dict[str, Any] = {
     "run": pl.String,
@@ -43,8 +45,18 @@ METRICS: dict[str, Any] = {
 NOT_STORED = ("failed",)  # goes into the runs table, as status and reason
 
 
+def lambda_columns(rule: Rule | None, count: int) -> dict[str, float | None]:
+    """What the runs table holds of a fixed rule's lambda, of each of `count` constraints; nothing
+    of other rules.
+    """
+    lambdas = each_lambda(rule.init, count) if isinstance(rule, Fixed) else (None,) * count
+    return {f"lambda_{i}" if i else "lambda": value for i, value in enumerate(lambdas)}
+
+
 def runs_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows of the runs table, with every column of the contract, typed. Further limits are kept."""
+    """Rows of the runs table, with every column of the contract, typed. Lambdas and limits of
+    further constraints are kept.
+    """
     further = sorted({key for row in rows for key in row if key not in RUNS})
     schema = {**RUNS, **dict.fromkeys(further, pl.Float64)}
     return pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=schema)

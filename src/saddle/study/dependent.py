@@ -3,14 +3,20 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from saddle.errors import SaddleError
-from saddle.multipliers import Fixed, rule_to_dict
+from saddle.multipliers import Fixed, Lambda, rule_to_dict
+from saddle.study.columns import lambda_columns
 from saddle.study.params import facts_of, learner_fields
+from saddle.study.plan import Limit
 from saddle.study.store import Study
 from saddle.study.writer import member_rows
+
+if TYPE_CHECKING:
+    from saddle.analysis.findings import JointLambda
 
 FEWEST_REPLICATES = 100  # of the bootstrap, whose intervals nobody asks for here
 
@@ -35,23 +41,24 @@ def ready(study: Study, frame: pl.DataFrame, sweep: Study | None) -> bool:
 def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFrame:
     """The unit's runs, each with the lambda* of its limit."""
     source = sweep or study
-    limits = frame["limit"].unique().sort().to_list()
+    limits = [tuple(facts_of(params)["limits"]) for params in frame["params"]]
     with source.reading():
         stars = lambda_stars(_sweep_runs(source, frame), source.scan_metrics(), limits)
     changes = []
-    for params, limit in frame.select("params", "limit").iter_rows():
-        rule = rule_to_dict(Fixed(stars[limit]))
-        changes.append(
-            {"lambda": stars[limit], "params": json.dumps({**json.loads(params), "rule": rule})}
-        )
+    for params, limit in zip(frame["params"], limits, strict=True):
+        rule = Fixed(stars[limit])
+        facts = {**json.loads(params), "rule": rule_to_dict(rule)}
+        lambdas = lambda_columns(rule, len(limit))
+        known = {name: value for name, value in lambdas.items() if name in frame.columns}
+        changes.append({**known, "params": json.dumps(facts)})
     return member_rows(frame, changes)
 
 
 def lambda_stars(
-    runs: pl.DataFrame, metrics: pl.LazyFrame, limits: Sequence[float]
-) -> dict[float, float]:
+    runs: pl.DataFrame, metrics: pl.LazyFrame, limits: Sequence[Limit]
+) -> dict[Limit, Lambda]:
     """lambda* of each limit, as `saddle analyze` says with its defaults, from the sweep `runs` of a
-    task and learner.
+    task and learner; with several constraints, a multiplier for each.
 
     When the profile never crosses a limit, the end of the sweep that comes nearest: the smallest
     lambda if the cost is below everywhere, the largest if it is above.
@@ -59,9 +66,11 @@ def lambda_stars(
     from saddle.analysis import Options, analyze
 
     metrics = metrics.join(runs.lazy().select("run"), on="run", how="semi")
-    found = analyze(
-        runs, metrics, Options(limits=tuple(limits), replicates=FEWEST_REPLICATES)
-    ).tasks
+    wanted = tuple(sorted(set(limits)))
+    findings = analyze(runs, metrics, Options(limits=wanted, replicates=FEWEST_REPLICATES))
+    if findings.joint:
+        return _joint_stars(findings.joint)
+    found = findings.tasks
     if not found or found[0].profile is None:
         raise SaddleError(
             f"lambda* of {runs['task'][0]} needs a sweep of two lambdas or more that did not fail, "
@@ -75,7 +84,19 @@ def lambda_stars(
     stars = {}
     for at in found[0].limits:
         value = at.lambda_.value if at.status == "reached" else ends[at.status or "always above"]
-        stars[at.limit] = float(value)  # type: ignore[arg-type]
+        stars[at.limit,] = float(value)  # type: ignore[arg-type]
+    return stars
+
+
+def _joint_stars(joint: "Sequence[JointLambda]") -> dict[Limit, Lambda]:
+    """lambda* of each set of limits, with a multiplier for each constraint."""
+    stars: dict[Limit, Lambda] = {}
+    for one in joint:
+        limits = tuple(share.limit for share in one.multipliers)
+        lambdas = [share.train_at for share in one.multipliers if share.train_at is not None]
+        if len(lambdas) < len(limits):
+            raise SaddleError(f"lambda* of {one.task} cannot be told: {one.reason}")
+        stars[limits] = tuple(lambdas)
     return stars
 
 

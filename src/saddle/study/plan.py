@@ -8,11 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from saddle import references
 from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_to_dict
 from saddle.learners.settings import differences, plain
-from saddle.multipliers import Fixed, Rule, rule_to_dict
+from saddle.multipliers import (
+    Fixed,
+    Lambda,
+    Rule,
+    each_lambda,
+    lambda_name,
+    lambda_of,
+    rule_to_dict,
+)
 from saddle.study import room
 from saddle.words import setting
 
@@ -48,8 +57,10 @@ class Stage:
 
     name: str = "sweep"
     """What the runs table calls it."""
-    lambdas: tuple[float, ...] = ()
-    """Fixed multipliers; each is a run that needs no limit."""
+    lambdas: tuple[Lambda, ...] = ()
+    """Fixed multipliers, each one number for every constraint or one for each; each is a run that
+    needs no limit.
+    """
     rules: tuple[Rule, ...] = ()
     """Rules that are run at every limit."""
     lambda_star: str | None = None
@@ -62,8 +73,8 @@ class Stage:
     """Learners that all of this is run with; none means the study's own."""
 
     def __post_init__(self) -> None:
-        if not all(value >= 0 and math.isfinite(value) for value in self.lambdas):
-            raise SaddleError(f"stage {self.name!r} has a lambda below 0 or not finite")
+        object.__setattr__(self, "lambdas", tuple(map(lambda_of, self.lambdas)))
+        _check_lambdas(self.name, self.lambdas)
         wants = bool(self.rules) or self.lambda_star is not None
         if not wants and not self.lambdas:
             raise SaddleError(
@@ -259,7 +270,7 @@ def variant_name(learner: LearnerSettings, base: LearnerSettings) -> str:
 
 def _differing(learner: LearnerSettings, base: LearnerSettings) -> str:
     words = [f"{name}_{setting(value)}" for name, value in differences(learner, base).items()]
-    return "-".join(words)
+    return "-".join(re.sub(r"[^\w.+-]+", "_", word) for word in words)
 
 
 Capacity = Callable[[str, LearnerSettings], int]
@@ -298,10 +309,12 @@ def spaced(low: float, high: float, count: int) -> tuple[float, ...]:
 
 
 def short(task: str) -> str:
-    """The task's name in run and unit names: without family prefix and version, safe as a file's
-    name.
+    """The task's name in run and unit names, safe as a file's name: without family prefix and
+    version, or a reference with a short sum of its options.
     """
-    return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"^Safety|-v\d+$", "", task))
+    if references.is_reference(task):
+        return references.run_name(task.removeprefix("gym:"))
+    return references.run_name(re.sub(r"^Safety|-v\d+$", "", task))
 
 
 HOW_IT_RUNS = ("chunk", "members")
@@ -330,13 +343,21 @@ def _stage_dict(stage: Stage) -> dict[str, Any]:
         limits = _plain(stage.limits)
     full = {
         "name": stage.name,
-        "lambdas": list(stage.lambdas),
-        "rules": [rule_to_dict(rule) for rule in stage.rules],
+        "lambdas": [list(x) if isinstance(x, tuple) else x for x in stage.lambdas],
+        "rules": [_rule_dict(rule) for rule in stage.rules],
         "lambda_star": stage.lambda_star,
         "limits": limits,
         "variants": [learner_to_dict(learner) for learner in stage.variants],
     }
     return {key: value for key, value in full.items() if value not in (None, [], {})}
+
+
+def _rule_dict(rule: Rule) -> dict[str, Any]:
+    """As a study file has it, where a list is a grid: one number for each constraint is a grid of
+    one such list.
+    """
+    fields = rule_to_dict(rule)
+    return {k: [list(value)] if isinstance(value, tuple) else value for k, value in fields.items()}
 
 
 def _plain(limits: tuple[Limit, ...]) -> list[Any]:
@@ -347,7 +368,7 @@ def _multipliers(
     stage: Stage, task: str
 ) -> Iterator[tuple[str, Rule | None, Limit | None, str | None]]:
     for value in stage.lambdas:
-        yield f"fixed-{value:.6g}", Fixed(value), None, None
+        yield f"fixed-{lambda_name(value)}", Fixed(value), None, None
     if not stage.limits:
         return
     for limit in stage.limits_of(task):
@@ -365,9 +386,24 @@ def _differences(rule: Rule) -> str:
         for f in dataclasses.fields(rule)
         if getattr(rule, f.name) != f.default
     ]
-    return "".join(
-        f"-{value}" if isinstance(value, str) else f"-{name}{value:g}" for name, value in fields
-    )
+    words = []
+    for name, value in fields:
+        if isinstance(value, str):
+            words.append(f"-{value}")
+        elif isinstance(value, tuple):
+            words.append(f"-{name}{lambda_name(value)}")
+        else:
+            words.append(f"-{name}{value:g}")
+    return "".join(words)
+
+
+def _check_lambdas(stage: str, lambdas: tuple[Lambda, ...]) -> None:
+    numbers = [number for value in lambdas for number in each_lambda(value, 1)]
+    if not all(number >= 0 and math.isfinite(number) for number in numbers):
+        raise SaddleError(f"stage {stage!r} has a lambda below 0 or not finite")
+    counts = {len(value) for value in lambdas if isinstance(value, tuple)}
+    if len(counts) > 1:
+        raise SaddleError(f"stage {stage!r} has lambdas for different numbers of constraints")
 
 
 def _check_limits(stage: str, limits: tuple[Limit, ...]) -> None:

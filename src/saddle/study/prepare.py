@@ -10,10 +10,10 @@ from saddle import tasks
 from saddle.config import USUAL_LIMIT, Member
 from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings, learner_to_dict
-from saddle.multipliers import Fixed, rule_to_dict
+from saddle.multipliers import rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
-from saddle.study.columns import runs_frame
+from saddle.study.columns import lambda_columns, runs_frame
 from saddle.study.params import upgraded_plan
 from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
 from saddle.study.store import MANIFEST, Study
@@ -90,7 +90,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
         "task": run.task,
         "algorithm": run.learner.algorithm,
         "rule": run.rule.name if run.rule else "fixed",
-        "lambda": run.rule.init if isinstance(run.rule, Fixed) else None,
+        **lambda_columns(run.rule, count),
         "seed": run.seed,
         "steps": plan.steps,
         "params": json.dumps(params),
@@ -100,10 +100,12 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
 
 
 def check_tasks(plan: Plan) -> None:
-    """Every task exists and has as many constraints as its limits."""
+    """Every task exists and has as many constraints as its limits and lambdas have numbers."""
     for task in plan.tasks:
         constraints(task)
     for run in plans.runs(plan):
+        if run.rule is not None:
+            run.rule.check_constraints(run.task, constraint_names(run.task))
         if run.limit is not None and len(run.limit) != constraints(run.task):
             raise SaddleError(
                 f"{run.task} has {constraints(run.task)} constraint(s), but stage {run.stage!r} "

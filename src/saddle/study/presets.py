@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from saddle.errors import SaddleError
-from saddle.learners import PPO, Layout, LearnerSettings, Precision
+from saddle.learners import Layout, LearnerSettings, Precision
+from saddle.learners.ppo.sizes import LAPTOP
 from saddle.multipliers import PID, GradientAscent
 from saddle.study.plan import Limit, Plan, Stage, spaced
 from saddle.study.toml import read_file
@@ -24,18 +25,7 @@ QUICKSTART = Plan(
     tasks=(PUBLISHED["circle"].name,),
     seeds=(0, 1, 2),
     steps=240_000,
-    # Small nets and short epochs: a frontier in minutes instead of days. Not the published
-    # settings.
-    learner=PPO(
-        steps_per_epoch=4_000,
-        hidden=(64, 64),
-        passes=4,
-        batch=250,
-        actor_lr=1e-3,
-        critic_lr=1e-3,
-        critic_l2=1e-4,
-        window=24,
-    ),
+    learner=LAPTOP,
     stages=(
         Stage("sweep", lambdas=(0.1, 0.5, 1.0, 1.4, 2.0, 3.0, 10.0)),
         Stage("compare", rules=RULES, lambda_star="sweep", limits=((10.0,), (25.0,))),

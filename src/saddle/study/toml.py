@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class, learner_from, learner_to_dict
-from saddle.multipliers import Rule, rule_class, rule_from, rules
+from saddle.multipliers import Lambda, Rule, lambda_of, rule_class, rule_from, rules
 from saddle.references import is_reference
 from saddle.study import room
 from saddle.study.lines import line_of
@@ -112,16 +112,48 @@ class _Reader:
                 read[key] = self._typed(fields[key], str, (*at, key))
         return self._made(lambda: Stage(**read), at)
 
-    def _lambdas(self, value: Any, at: Place) -> tuple[float, ...]:
-        """A list, or {from, to, count}: evenly spaced in the logarithm."""
+    def _lambdas(self, value: Any, at: Place) -> tuple[Lambda, ...]:
+        """A list of multipliers, each a number or a list with one for each constraint; or
+        {from, to, count}; or {grid}, every combination of the numbers of each constraint.
+        """
         if not isinstance(value, dict):
-            return tuple(map(float, self._tuple(value, float, at)))
+            return tuple(map(lambda_of, self._tuple(value, Lambda, at)))
+        if "grid" in value:
+            return self._lambda_grid(value, at)
+        return self._spaced(value, at, "lambdas", ", or a table with grid")
+
+    def _lambda_grid(self, value: dict[str, Any], at: Place) -> tuple[Lambda, ...]:
+        self._only_grid(value, at)
+        place = (*at, "grid")
+        axes: list[tuple[float, ...]] = []
+        for i, axis in enumerate(self._list(value["grid"], place)):
+            if isinstance(axis, dict):
+                axes.append(self._spaced(axis, (*place, i), "an axis of a grid"))
+            else:
+                axes.append(tuple(map(float, self._tuple(axis, float, (*place, i)))))
+        if len(axes) < 2 or not all(axes):
+            raise self._error(
+                place, "a grid has the lambdas of each constraint, as [[0.1, 1], [0.1, 1]]"
+            )
+        self._fits_here(math.prod(map(len, axes)), place)
+        return tuple(itertools.product(*axes))
+
+    def _only_grid(self, value: dict[str, Any], at: Place) -> None:
+        for key in value.keys() - {"grid"}:
+            raise self._error((*at, key), f"unknown key {key!r} beside grid; remove it")
+
+    def _spaced(
+        self, value: dict[str, Any], at: Place, what: str, more: str = ""
+    ) -> tuple[float, ...]:
+        """{from, to, count}: evenly spaced in the logarithm."""
         if set(value) != {"from", "to", "count"}:
-            raise self._error(at, "lambdas must be a list, or a table with from, to and count")
+            raise self._error(
+                at, f"{what} must be a list, or a table with from, to and count{more}"
+            )
         low, high = (self._typed(value[key], float, at) for key in ("from", "to"))
         count = self._typed(value["count"], int, at)
         if not 0 < low < high or count < 2:
-            raise self._error(at, "lambdas need 0 < from < to and a count of 2 or more")
+            raise self._error(at, f"{what} needs 0 < from < to and a count of 2 or more")
         self._fits_here(count, at)
         return spaced(float(low), float(high), count)
 

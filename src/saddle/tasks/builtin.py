@@ -1,5 +1,5 @@
-"""The tasks that come with Saddle, in the published order: names and specs. JAX and MuJoCo wait
-until one is made.
+"""The tasks that come with Saddle, the published ones first, in their order: names and specs. JAX
+and MuJoCo wait until one is made.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,9 @@ POINT = {
     specs.BUTTON: "saddle.tasks.point.button:Button",
     specs.PUSH: "saddle.tasks.point.push:Push",
 }
+UNPUBLISHED = {specs.GOAL_TWO_COSTS: "saddle.tasks.point.goal_two_costs:GoalTwoCosts"}
 SPECS: dict[str, TaskSpec] = {
-    spec.name: spec for spec in (*POINT, *(body.spec for body in BODIES.values()))
+    spec.name: spec for spec in (*POINT, *(body.spec for body in BODIES.values()), *UNPUBLISHED)
 }
 
 
@@ -36,3 +37,5 @@ for _spec, _class in POINT.items():
     add_ours(_spec, _class)
 for _name, _body in BODIES.items():
     add_ours(_body.spec, _on_an_engine(_name))
+for _spec, _class in UNPUBLISHED.items():
+    add_ours(_spec, _class)

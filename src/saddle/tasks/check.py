@@ -23,7 +23,8 @@ def check_shapes(task: Any, name: str) -> None:
     import jax.numpy as jnp
 
     seed = jax.ShapeDtypeStruct((), jnp.uint32)
-    action = jax.ShapeDtypeStruct((task.spec.action_dim,), jnp.float32)
+    kind = jnp.int32 if task.spec.choices else jnp.float32
+    action = jax.ShapeDtypeStruct((task.spec.action_dim,), kind)
     state = _traced(f"{name}: reset", lambda seed: task.reset(jax.random.key(seed)), seed)
     _check_state(f"{name}: reset", task, state)
     after = _traced(f"{name}: step", task.step, state, action)

@@ -25,6 +25,14 @@ class HostStep(NamedTuple):
     truncated: Bool[np.ndarray, " N"]
 
 
+class Restarted(NamedTuple):
+    """Worlds that could not go on from where they were saved, and began a new episode instead."""
+
+    where: Bool[np.ndarray, " N"]
+    obs: Float[np.ndarray, "N obs"]
+    """What to act on next: first observations where `where` holds."""
+
+
 class HostWorlds(Protocol):
     """N worlds of one task. What happens in a world depends on its seed and its actions alone."""
 
@@ -35,7 +43,7 @@ class HostWorlds(Protocol):
         ...
 
     def step(self, actions: Num[np.ndarray, "N action"]) -> HostStep:
-        """One env step of every world."""
+        """One env step of every world. Actions are float32, or int32 below the spec's `choices`."""
         ...
 
     def save(self) -> dict[str, np.ndarray]:
@@ -44,8 +52,10 @@ class HostWorlds(Protocol):
         """
         ...
 
-    def load(self, saved: dict[str, np.ndarray]) -> None:
-        """Go on from what `save` returned."""
+    def load(self, saved: dict[str, np.ndarray]) -> Restarted | None:
+        """Go on from what `save` returned. Worlds that cannot be saved tell which of them began a
+        new episode.
+        """
         ...
 
 
@@ -63,3 +73,13 @@ class HostTask(Protocol):
     def worlds(self, n: int, threads: int | None = None) -> HostWorlds:
         """N worlds. threads: as many as they may use, all cores unless given."""
         ...
+
+
+def random_actions(spec: TaskSpec, draw: np.random.Generator, worlds: int) -> np.ndarray:
+    """Actions [worlds, action_dim] of a policy that does not care: uniform in [-1, 1], or any of
+    the choices.
+    """
+    shape = (worlds, spec.action_dim)
+    if spec.choices:
+        return draw.integers(0, spec.choices, shape).astype(np.int32)
+    return draw.uniform(-1, 1, shape).astype(np.float32)

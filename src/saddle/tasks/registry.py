@@ -5,6 +5,7 @@ A reference 'module:attribute' may stand wherever a name may. Nothing is importe
 made: names, and the specs that were registered with them, are known without.
 """
 
+import contextlib
 import difflib
 import importlib.metadata
 import re
@@ -14,6 +15,8 @@ from typing import Any, TypeVar
 
 from saddle import references
 from saddle.errors import SaddleError
+from saddle.tasks.gymnasium.environment import Environment, is_environment
+from saddle.tasks.gymnasium.task import EnvironmentTask
 from saddle.tasks.host import HostTask
 from saddle.tasks.spec import TaskSpec
 
@@ -21,6 +24,7 @@ ENTRY_POINTS = "saddle.tasks"
 """The group under which a package names its tasks: `name = "module:attribute"`."""
 
 OURS = "saddle"
+HERE = "this program"
 
 Factory = TypeVar("Factory")
 
@@ -85,6 +89,9 @@ def entry(name: str) -> Entry:
     """
     if name in _TASKS:
         return _TASKS[name]
+    if is_environment(name):
+        environment = Environment.parse(name)
+        return Entry(name, environment, None, environment.name)
     if references.is_reference(name):
         references.parse(name, "task")
         return Entry(name, name, None, name)
@@ -117,12 +124,28 @@ def make(name: str, **options: Any) -> Any:
     """
     known = entry(name)
     task = _made(known, options)
-    if not known.ours and name not in _checked:
+    if not known.ours and name not in _checked and not isinstance(task, EnvironmentTask):
         from saddle.tasks.check import check_shapes
 
         check_shapes(task, name)
         _checked.add(name)
     return task
+
+
+def put(name: str, factory: Any) -> str:
+    """Make a task known in this program alone, in place of what `put` made known before.
+
+    Returns its name, which gets a number where something else has it.
+    """
+    chosen = name
+    number = 2
+    while chosen in _TASKS and _TASKS[chosen].origin != HERE:
+        chosen = f"{name}-{number}"
+        number += 1
+    _TASKS.pop(chosen, None)
+    _checked.discard(chosen)
+    _add(Entry(chosen, factory, None, HERE))
+    return chosen
 
 
 def watch(watcher: Callable[[Entry], None]) -> None:
@@ -163,8 +186,14 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
     if isinstance(factory, str):
         is_own = known.name == factory  # a reference by itself: the current directory counts
         factory = references.load(factory, "task", known.name, here=is_own, quiet=known.ours)
+    if isinstance(factory, Environment):
+        return _of_environment(known.name, factory, options)
     task = _called(known.name, factory, options)
-    if not _is_task(task):
+    if _makes_environments(task):
+        with contextlib.suppress(Exception):
+            task.close()
+        return _of_environment(known.name, Environment(known.factory), options)
+    if not is_task(task):
         raise SaddleError(
             f"{known.name} is not a task (its type is {type(task).__name__}); a task has spec, "
             f"reset and step, or spec "
@@ -184,7 +213,7 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
 
 def _called(name: str, factory: Any, options: dict[str, Any]) -> Any:
     """What the factory makes; a task is its own factory."""
-    if not isinstance(factory, type) and (_is_task(factory) or not callable(factory)):
+    if not isinstance(factory, type) and (is_task(factory) or not callable(factory)):
         if options:
             raise SaddleError(f"{name} is one task and takes no options: {', '.join(options)}")
         return factory
@@ -202,7 +231,22 @@ def _called(name: str, factory: Any, options: dict[str, Any]) -> Any:
         raise SaddleError(f"{name} cannot be made ({references.because(error)})") from error
 
 
-def _is_task(thing: Any) -> bool:
+def _of_environment(name: str, environment: Environment, options: dict[str, Any]) -> Any:
+    """The task that an environment is. Nothing is asked about it yet."""
+    if options:
+        raise SaddleError(
+            f"{name} takes no options: {', '.join(options)}; name a function that makes the "
+            f"environment with them"
+        )
+    return EnvironmentTask(environment)
+
+
+def _makes_environments(thing: Any) -> bool:
+    """Whether what a factory made is an environment of Gymnasium or the like, and no task."""
+    return all(hasattr(thing, member) for member in ("reset", "step", "action_space"))
+
+
+def is_task(thing: Any) -> bool:
     """Whether it has the members of a task. JAX's own protocol is not asked, which would load
     JAX.
     """

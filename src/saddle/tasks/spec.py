@@ -29,6 +29,10 @@ class TaskSpec:
         str, ...
     ] = ()  # what `make(name, engine=...)` takes; none where there is no choice
     nickname: str = ""  # what presets call it: 'paper-circle'
+    choices: tuple[int, ...] = ()
+    """How many choices each discrete action has. Actions are then whole numbers, 0 to one less than
+    that, in rows of action_dim = len(choices); empty where actions are real numbers.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -43,6 +47,7 @@ class TaskSpec:
             raise SaddleError(
                 f"{self.name}: dt is {self.dt!r}; it must be a positive number of seconds"
             )
+        self._check_choices()
         self._check_constraints()
         for field in ("limits", "recommended_limits"):
             for limit in getattr(self, field):
@@ -50,6 +55,21 @@ class TaskSpec:
                     raise SaddleError(
                         f"{self.name}: {field} has {limit!r}; a cost limit is finite and 0 or more"
                     )
+
+    def _check_choices(self) -> None:
+        choices = self.choices
+        if not isinstance(choices, tuple) or not all(
+            isinstance(count, int) and count >= 1 for count in choices
+        ):
+            raise SaddleError(
+                f"{self.name}: choices is {choices!r}; say of each discrete action how many "
+                f"choices it has, as in (3, 2)"
+            )
+        if choices and len(choices) != self.action_dim:
+            raise SaddleError(
+                f"{self.name}: choices has {len(choices)} entries, but action_dim is "
+                f"{self.action_dim}; they must agree"
+            )
 
     def _check_constraints(self) -> None:
         names = self.constraints

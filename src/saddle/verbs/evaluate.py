@@ -14,11 +14,22 @@ from saddle.words import counted
 
 
 def evaluate(
-    path: Path, episodes: int, limits: tuple[float, ...], seed: int, as_json: bool
+    path: Path,
+    episodes: int,
+    limits: tuple[float, ...],
+    seed: int,
+    as_json: bool,
+    task: str | None = None,
 ) -> None:
     """Play the policies of a study or of a folder, and print how they fare."""
     scores = scores_of(
-        path, episodes=episodes, limits=limits, seed=seed, on_message=_say, counting=counting
+        path,
+        episodes=episodes,
+        limits=limits,
+        seed=seed,
+        task=task,
+        on_message=_say,
+        counting=counting,
     )
     if as_json:
         print(json.dumps([asdict(one) for one in scores], indent=2))
@@ -39,6 +50,8 @@ def print_scores(scores: list[Score]) -> None:
         columns.append(Column("constraint", identifies=True))
     for name in ("return", "cost", "length", "limit", "violating"):
         columns.append(Column(name, right=True))
+    if several:
+        columns.append(Column("any of them", right=True))
     rows = []
     for one in scores:
         which = [one.constraint] if several else []
@@ -50,7 +63,13 @@ def print_scores(scores: list[Score]) -> None:
             f"{one.cost_mean:.2f} ± {one.cost_sd:.2f}",
             f"{one.length_mean:.0f}",
             "-" if one.limit is None else f"{one.limit:g}",
-            "-" if one.violating is None else f"{one.violating:.0%}",
+            _share(one.violating),
         )
+        if several:
+            row += (_share(one.violating_any),)
         rows.append(row)
     print_table(console(), columns, rows, title=f"{counted(scores[0].episodes, 'episode')} each")
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"

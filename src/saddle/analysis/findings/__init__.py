@@ -7,6 +7,12 @@ it, say why. Nothing is ever NaN.
 """
 
 from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, Pair, Status
+from saddle.analysis.findings.several import (
+    Constraint,
+    JointLambda,
+    JointMultiplier,
+    OtherConstraint,
+)
 from saddle.analysis.findings.study import Findings, RunCounts, Seed, TaskFindings
 from saddle.analysis.findings.sweep import (
     Attainment,
@@ -24,14 +30,18 @@ from saddle.analysis.findings.values import Curve, Estimate, Kind, Statistics, V
 __all__ = [
     "Attainment",
     "Cell",
+    "Constraint",
     "Curve",
     "Estimate",
     "Findings",
     "Frontier",
     "Group",
+    "JointLambda",
+    "JointMultiplier",
     "Kind",
     "LimitFinding",
     "Margin",
+    "OtherConstraint",
     "Pair",
     "Profile",
     "PublishedLimit",

@@ -2,10 +2,10 @@
 trained at it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from saddle.analysis.findings.values import Estimate, Kind, Statistics, Violation
+from saddle.analysis.findings.values import SEVERAL, Estimate, Kind, Statistics, Violation
 
 Status = Literal["reached", "always below", "always above"]
 
@@ -64,7 +64,7 @@ class Cell(
     """One rule at one limit."""
 
     violated: bool
-    """Mean cost above the limit."""
+    """Mean cost above the limit: of several constraints, that of any."""
     best: bool
     """Highest mean return among the rules whose mean cost is within the limit."""
     violation: Violation
@@ -76,6 +76,8 @@ class Cell(
     """The gap in units of the frontier's span of return."""
     env_steps: int
     """That each of its runs had; of runs of different lengths, the fewest."""
+    other_costs: tuple[Estimate, ...] = field(default=(), metadata=SEVERAL)
+    """Mean costs of the other constraints."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 import dataclasses
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from saddle.analysis.findings.limits import Cell, LimitFinding, Pair
+from saddle.analysis.findings.several import Constraint, JointLambda
 from saddle.analysis.findings.sweep import (
     Frontier,
     Group,
@@ -16,6 +17,7 @@ from saddle.analysis.findings.sweep import (
     Regime,
     Slope,
 )
+from saddle.analysis.findings.values import SEVERAL
 
 SCHEMA = 1
 
@@ -35,7 +37,9 @@ class Seed:
 
 @dataclass(frozen=True)
 class TaskFindings:
-    """Everything about one task under one algorithm."""
+    """Everything about one task under one algorithm; with several constraints, about one of them
+    while the others keep their limits.
+    """
 
     task: str
     algorithm: str
@@ -52,6 +56,8 @@ class TaskFindings:
     scatter: tuple[Seed, ...]
     notes: tuple[str, ...]
     """What cannot be concluded here, and why."""
+    constraint: Constraint | None = field(default=None, metadata=SEVERAL)
+    """The one that was looked at, where there are several."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class Findings:
     tasks: tuple[TaskFindings, ...]
     notes: tuple[str, ...]
     schema: int = SCHEMA
+    joint: tuple[JointLambda, ...] = field(default=(), metadata=SEVERAL)
+    """lambda* of tasks with several constraints, found together, for each set of limits."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; names lose the trailing underscore that Python's keywords force on them."""
@@ -86,9 +94,12 @@ class Findings:
 
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
-        return {
-            f.name.rstrip("_"): _plain(getattr(value, f.name)) for f in dataclasses.fields(value)
-        }
+        plain = {}
+        for one in dataclasses.fields(value):
+            found = getattr(value, one.name)
+            if found or one.metadata != SEVERAL:
+                plain[one.name.rstrip("_")] = _plain(found)
+        return plain
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):

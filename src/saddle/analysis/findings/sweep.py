@@ -2,10 +2,17 @@
 testing at.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from saddle.analysis.findings.values import Curve, Estimate, Kind, Statistics, Violation
+from saddle.analysis.findings.values import (
+    SEVERAL,
+    Curve,
+    Estimate,
+    Kind,
+    Statistics,
+    Violation,
+)
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,8 @@ class Group(
     """All seeds of one fixed lambda. Values are of the final share of training."""
 
     violations: tuple[Violation, ...]
+    others: tuple[float, ...] = field(default=(), metadata=SEVERAL)
+    """Lambdas of the other constraints."""
 
 
 @dataclass(frozen=True)

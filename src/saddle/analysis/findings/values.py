@@ -7,6 +7,9 @@ from typing import Literal
 
 Kind = Literal["restrictive", "unrestrictive", "even"]
 
+SEVERAL = {"where": "several constraints"}
+"""Metadata of fields that JSON leaves out where a task has one constraint, and they are empty."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -48,6 +51,6 @@ class Violation:
 
     limit: float
     share: float
-    """Share of seeds whose final cost exceeds the limit."""
+    """Share of seeds whose final cost exceeds the limit; of several constraints, any of them."""
     normalised: float | None
     """Mean over seeds of max(0, cost - limit) / limit; None at limit 0."""

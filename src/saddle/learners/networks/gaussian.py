@@ -1,51 +1,63 @@
-"""The policy: a diagonal Gaussian whose mean comes from a network, for one member."""
+"""A diagonal Gaussian: its mean comes from a network, its spread does not depend on the
+observation.
+"""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.learners.networks import plain
-from saddle.learners.networks.plain import Net, NetworkSettings
+from saddle.learners.networks.distributions import Score
 
 
-class Actor(NamedTuple):
-    """A diagonal Gaussian: its mean comes from a network, its spread does not depend on the
-    observation.
-    """
+@dataclass(frozen=True)
+class Gaussian:
+    """The `Distribution` of real actions. The network's output is the mean."""
 
-    net: Net
-    log_std: Array  # [action_dim]
+    action_dim: int
 
+    @property
+    def outputs(self) -> int:
+        """One mean for each action."""
+        return self.action_dim
 
-def init_actor(
-    key: Array, settings: NetworkSettings, obs_dim: int, action_dim: int, log_std: float
-) -> Actor:
-    """An untrained policy."""
-    return Actor(
-        plain.init_net(key, (obs_dim, *settings.hidden, action_dim)),
-        jnp.full(action_dim, log_std, jnp.float32),
-    )
+    @property
+    def spreads(self) -> int:
+        """One for each action."""
+        return self.action_dim
 
+    def draw(self, output: Array, log_std: Array, key: Array) -> Array:
+        """[..., action_dim] -> [..., action_dim]."""
+        return output + jnp.exp(log_std) * jax.random.normal(key, output.shape)
 
-def mean(settings: NetworkSettings, actor: Actor, x: Array) -> Array:
-    """The policy's mean. x [..., obs_dim] -> [..., action_dim]."""
-    return plain.output(settings, actor.net, x)
+    def mode(self, output: Array) -> Array:
+        """The mean."""
+        return output
 
+    def log_prob(self, output: Array, log_std: Array, action: Array) -> Array:
+        """Log density. [..., action_dim] -> [...]."""
+        scaled = (action - output) * jnp.exp(-log_std)
+        return jnp.sum(-0.5 * scaled**2 - log_std - 0.5 * jnp.log(2 * jnp.pi), axis=-1)
 
-def log_prob(actor: Actor, mean: Array, action: Array) -> Array:
-    """Of a diagonal Gaussian. mean, action [..., action_dim] -> [...]."""
-    scaled = (action - mean) * jnp.exp(-actor.log_std)
-    return jnp.sum(-0.5 * scaled**2 - actor.log_std - 0.5 * jnp.log(2 * jnp.pi), axis=-1)
+    def score(self, output: Array, log_std: Array, action: Array) -> Score:
+        """[N, action_dim] each."""
+        inverse = jnp.exp(-log_std)
+        scaled = (action - output) * inverse
+        return Score(output=scaled * inverse, log_std=scaled**2 - 1)
 
+    def kl(self, old: Array, old_log_std: Array, new: Array, new_log_std: Array) -> Array:
+        """Of diagonal Gaussians. [..., action_dim] -> [...]."""
+        ratio = jnp.exp(2 * (old_log_std - new_log_std))
+        shift = ((old - new) * jnp.exp(-new_log_std)) ** 2
+        return jnp.sum(0.5 * (ratio + shift - 1) + new_log_std - old_log_std, axis=-1)
 
-def kl(mean_old: Array, log_std_old: Array, mean: Array, log_std: Array) -> Array:
-    """KL(old, new) of diagonal Gaussians, summed over action_dim. [..., action_dim] -> [...]."""
-    ratio = jnp.exp(2 * (log_std_old - log_std))
-    shift = ((mean_old - mean) * jnp.exp(-log_std)) ** 2
-    return jnp.sum(0.5 * (ratio + shift - 1) + log_std - log_std_old, axis=-1)
+    def entropy(self, output: Array, log_std: Array) -> Array:
+        """Averaged over action_dim as the published study's learner does; the same for all
+        outputs.
+        """
+        return jnp.mean(0.5 + 0.5 * jnp.log(2 * jnp.pi) + log_std, axis=-1)
 
-
-def entropy(log_std: Array) -> Array:
-    """Of the policy, averaged over action_dim as the published study's learner does."""
-    return jnp.mean(0.5 + 0.5 * jnp.log(2 * jnp.pi) + log_std, axis=-1)
+    def entropy_slope(self, output: Array, log_std: Array) -> tuple[Array | None, Array]:
+        """It depends on the spread alone."""
+        return None, jnp.full_like(log_std, 1 / log_std.size)

@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.collect.rollout import Decision, Rollout, by_member, by_time
+from saddle.errors import SaddleError
 from saddle.learners.api import Learned
-from saddle.learners.networks import gaussian, plain
+from saddle.learners.networks import distributions, plain
 from saddle.learners.networks.backend import choose
-from saddle.learners.networks.gaussian import Actor
+from saddle.learners.networks.distributions import Actor
 from saddle.learners.networks.plain import Net
 from saddle.learners.ppo import advantages
 from saddle.learners.ppo.minibatch import PPOState, Samples, init, outputs
@@ -32,7 +34,7 @@ FEW = 16
 class Chosen(NamedTuple):
     """What PPO wants to know of an action later."""
 
-    mean: Array  # [W, action_dim], of the policy
+    output: Array  # [W, outputs], of the actor
     log_prob: Array  # [W]
 
 
@@ -42,12 +44,28 @@ class PPOLearner:
     def __init__(self, settings: PPO, spec: TaskSpec) -> None:
         self.settings = settings
         self.spec = spec
+        self.family = distributions.of_actions(spec.action_dim, spec.choices)
         self.chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
 
     def init(self, key: Array) -> PPOState:
         """One untrained member: an actor, a critic of the reward and one of each cost."""
         spec = self.spec
-        return init(key, self.settings, spec.obs_dim, spec.action_dim, len(spec.constraints))
+        return init(key, self.settings, spec.obs_dim, self.family, len(spec.constraints))
+
+    def begin_from(
+        self, state: PPOState, arrays: dict[str, np.ndarray], facts: dict[str, Any]
+    ) -> PPOState:
+        """The member with the actor of an exported policy; its critics stay as they are."""
+        ours = self.policy_facts()
+        for name, value in ours.items():
+            if facts[name] != value:
+                raise SaddleError(
+                    f"the policy to begin from has {name} {facts[name]}, this learner {value}; "
+                    f"give it the same"
+                )
+        layers = range(len(ours["hidden"]) + 1)
+        net = tuple((jnp.asarray(arrays[f"w{i}"]), jnp.asarray(arrays[f"b{i}"])) for i in layers)
+        return state._replace(actor=Actor(net, jnp.asarray(arrays["log_std"])))
 
     def actor(self, state: PPOState) -> Actor:
         """The actor with its weights as products take them, so that no step has to round them."""
@@ -55,10 +73,10 @@ class PPOLearner:
 
     def act(self, actor: Actor, obs: Array, key: Array) -> Decision:
         """A draw from the policy. obs [W, obs_dim]."""
-        mean = gaussian.mean(self.settings, actor, obs)
-        noise = jax.random.normal(key, mean.shape)
-        action = mean + jnp.exp(actor.log_std) * noise
-        return Decision(action, Chosen(mean, gaussian.log_prob(actor, mean, action)))
+        output = plain.output(self.settings, actor.net, obs)
+        action = self.family.draw(output, actor.log_std, key)
+        log_prob = self.family.log_prob(output, actor.log_std, action)
+        return Decision(action, Chosen(output, log_prob))
 
     def learn(
         self,
@@ -78,7 +96,17 @@ class PPOLearner:
         targets = advantage + values
         samples = _samples(ppo, rollout, advantage, targets)
         left = 1 - progress if ppo.lr_decay else jnp.ones(())
-        done = improve(ppo, state, samples, lam, keys, ppo.actor_lr * left, active, self.chunk)
+        done = improve(
+            ppo,
+            self.family,
+            state,
+            samples,
+            lam,
+            keys,
+            ppo.actor_lr * left,
+            active,
+            self.chunk,
+        )
         # Beta is infinite by rights where a batch had no cost.
         numbers = done.state._replace(beta=jnp.zeros_like(done.state.beta))
         sound = _finite_members(numbers) & jnp.isfinite(done.kl)
@@ -86,7 +114,9 @@ class PPOLearner:
         return Learned(done.state, _metrics(done, explained), sound)
 
     def policy(self, state: PPOState) -> dict[str, Array]:
-        """w0, b0, w1, ...: weights [in, out] and biases of each layer; log_std [action_dim]."""
+        """w0, b0, w1, ...: weights [in, out] and biases of each layer; log_std [action_dim], or [0]
+        of a policy that chooses.
+        """
         arrays: dict[str, Array] = {}
         for layer, (weights, biases) in enumerate(state.actor.net):
             arrays[f"w{layer}"] = weights
@@ -96,7 +126,10 @@ class PPOLearner:
 
     def policy_facts(self) -> dict[str, Any]:
         """What the layers are."""
-        return {"activation": self.settings.activation, "hidden": list(self.settings.hidden)}
+        facts = {"activation": self.settings.activation, "hidden": list(self.settings.hidden)}
+        if self.spec.choices:
+            facts["choices"] = list(self.spec.choices)
+        return facts
 
 
 def _evaluate(ppo: PPO, critics: tuple[Net, ...], x: Array) -> Array:
@@ -170,7 +203,7 @@ def _samples(ppo: PPO, rollout: Rollout, advantage: Array, targets: Array) -> Sa
     return Samples(
         obs=by_member(rollout.obs),
         action=by_member(rollout.action),
-        mean=by_member(chosen.mean),
+        output=by_member(chosen.output),
         log_prob=by_member(chosen.log_prob),
         advantage=jnp.concatenate([reward[..., None], costs], -1),
         target=by_member(targets),
@@ -201,7 +234,7 @@ def _metrics(done: Improvement, explained: Array) -> dict[str, Array]:
         "beta": done.state.beta,
         "kl": done.kl,
         "passes": done.passes,
-        "entropy": gaussian.entropy(log_std),
+        "entropy": done.entropy,
         "std": jnp.exp(log_std).mean(-1),
         "loss_pi": done.stats.loss_pi,
         "loss_vr": done.stats.loss_v[:, 0],

@@ -13,9 +13,9 @@ from jax import Array
 from jaxtyping import Float, Num, Shaped
 
 from saddle.learners import adam
-from saddle.learners.networks import gaussian, plain
+from saddle.learners.networks import distributions, plain
 from saddle.learners.networks.backend import choose
-from saddle.learners.networks.gaussian import Actor
+from saddle.learners.networks.distributions import Actor, Distribution, Score
 from saddle.learners.networks.plain import Net
 from saddle.learners.ppo import scale
 from saddle.learners.ppo.settings import BLOCK, PPO
@@ -37,8 +37,8 @@ class Samples(NamedTuple):
     obs: Shaped[Array, "..."]
     """[N, obs_dim], normalised as the policy saw them; or those as the backend is best fed."""
     action: Num[Array, "*M N action"]
-    mean: Float[Array, "*M N action"]
-    """Of the policy that acted, as is log_prob."""
+    output: Float[Array, "*M N outputs"]
+    """Of the actor that acted, as is log_prob."""
     log_prob: Float[Array, "*M N"]
     advantage: Float[Array, "*M N S"]
     target: Float[Array, "*M N S"]
@@ -79,10 +79,10 @@ def outputs(ppo: PPO, view: Any, x: Array) -> Array:
     return found.reshape(blocks.size // inputs, -1)[:count]
 
 
-def init(key: Array, ppo: PPO, obs_dim: int, action_dim: int, constraints: int) -> PPOState:
+def init(key: Array, ppo: PPO, obs_dim: int, family: Distribution, constraints: int) -> PPOState:
     """One untrained member: an actor, a critic of the reward and one of each cost."""
     actor_key, *critic_keys = jax.random.split(key, 2 + constraints)
-    actor = gaussian.init_actor(actor_key, ppo, obs_dim, action_dim, ppo.log_std)
+    actor = distributions.init_actor(actor_key, ppo, obs_dim, family, ppo.log_std)
     critics = tuple(plain.init_critic(critic_key, ppo, obs_dim) for critic_key in critic_keys)
     return PPOState(
         actor=actor,
@@ -113,7 +113,14 @@ def join(ppo: PPO, rest: PPOState, held: tuple) -> tuple[PPOState, Views]:
 
 
 def minibatch(
-    ppo: PPO, state: PPOState, views: Views, samples: Samples, weight: Array, lam: Array, lr: Array
+    ppo: PPO,
+    family: Distribution,
+    state: PPOState,
+    views: Views,
+    samples: Samples,
+    weight: Array,
+    lam: Array,
+    lr: Array,
 ) -> tuple[PPOState, Stats]:
     """One step of every network. views are the state's; weight [N] sums to 1; lam [m]; lr is the
     actor's.
@@ -130,7 +137,7 @@ def minibatch(
         losses.append(jnp.sum(weight * error**2))
 
     actor_grads, beta, loss, (reward_norm, cost_norms) = _actor_gradient(
-        ppo, state, views.actor, samples, weight, lam
+        ppo, family, state, views.actor, samples, weight, lam
     )
     actor_adam, actor = adam.step(state.actor_adam, state.actor, actor_grads, lr, ppo.max_grad_norm)
     after = PPOState(actor, tuple(critics), actor_adam, tuple(critic_adams), beta)
@@ -162,13 +169,19 @@ def critic_step(
 
 
 def _actor_gradient(
-    ppo: PPO, state: PPOState, view: Any, samples: Samples, weight: Array, lam: Array
+    ppo: PPO,
+    family: Distribution,
+    state: PPOState,
+    view: Any,
+    samples: Samples,
+    weight: Array,
+    lam: Array,
 ) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
     """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped
     surrogates' gradients.
     """
-    actor = state.actor
-    scores = _scores(ppo, actor, view, samples)
+    log_std = state.actor.log_std
+    scores = _scores(ppo, family, state.actor, view, samples)
     ratio = jnp.exp(scores.log_prob - samples.log_prob)
     norms, deltas = _surrogate_norms(ppo, view, scores, weight * ratio, samples.advantage)
     beta = scale.refresh(ppo, state.beta, *norms) if ppo.rsi else jnp.ones_like(state.beta)
@@ -176,34 +189,53 @@ def _actor_gradient(
 
     clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
     surrogate = jnp.sum(weight * jnp.minimum(ratio * advantage, clipped))
-    loss = -surrogate - ppo.entropy * gaussian.entropy(actor.log_std)
+    loss = -surrogate - ppo.entropy * family.entropy(scores.output, log_std)
 
     free = jnp.where(advantage > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
     pull = -weight * ratio * advantage * free  # [N], of each sample's score in the loss's gradient
     (net,) = choose(ppo).weighted_gradients(ppo, view, scores.trace, deltas, pull[None])
-    log_std = pull @ scores.spread - ppo.entropy / actor.log_std.size
-    return Actor(net, log_std), beta, loss, norms
+    bonus = _entropy_gradient(ppo, family, view, scores, log_std, weight)
+    if bonus.net is not None:
+        net = jax.tree.map(lambda g, h: g - ppo.entropy * h, net, bonus.net)
+    spread = pull @ scores.slope.log_std - ppo.entropy * bonus.log_std
+    return Actor(net, spread), beta, loss, norms
 
 
 class _Scores(NamedTuple):
     """What grad log pi of every sample is made of."""
 
+    output: Array  # [N, outputs], of the network
     log_prob: Array  # [N], log pi
     trace: Any  # of the network's forward pass
-    last: Array  # [N, action_dim], d log pi / d mean
-    spread: Array  # [N, action_dim], d log pi / d log_std
+    slope: Score
 
 
-def _scores(ppo: PPO, actor: Actor, view: Any, samples: Samples) -> _Scores:
-    mean, trace = choose(ppo).forward(ppo, view, samples.obs)
-    inverse = jnp.exp(-actor.log_std)
-    scaled = (samples.action - mean) * inverse
+def _scores(ppo: PPO, family: Distribution, actor: Actor, view: Any, samples: Samples) -> _Scores:
+    output, trace = choose(ppo).forward(ppo, view, samples.obs)
     return _Scores(
-        log_prob=gaussian.log_prob(actor, mean, samples.action),
+        output=output,
+        log_prob=family.log_prob(output, actor.log_std, samples.action),
         trace=trace,
-        last=scaled * inverse,
-        spread=scaled**2 - 1,
+        slope=family.score(output, actor.log_std, samples.action),
     )
+
+
+class _Bonus(NamedTuple):
+    """The gradient of the policy's entropy."""
+
+    net: Net | None  # None where nobody needs it
+    log_std: Array
+
+
+def _entropy_gradient(
+    ppo: PPO, family: Distribution, view: Any, scores: _Scores, log_std: Array, weight: Array
+) -> _Bonus:
+    output_slope, log_std_slope = family.entropy_slope(scores.output, log_std)
+    if ppo.entropy == 0 or output_slope is None:
+        return _Bonus(None, log_std_slope)
+    deltas = choose(ppo).deltas(ppo, view, scores.trace, output_slope)
+    (net,) = choose(ppo).weighted_gradients(ppo, view, scores.trace, deltas, weight[None])
+    return _Bonus(net, log_std_slope)
 
 
 def _surrogate_norms(
@@ -216,8 +248,10 @@ def _surrogate_norms(
     """
     if not ppo.rsi:
         nothing = (jnp.full((), jnp.nan), jnp.full(advantage.shape[1] - 1, jnp.nan))
-        return nothing, choose(ppo).deltas(ppo, view, scores.trace, scores.last)
+        return nothing, choose(ppo).deltas(ppo, view, scores.trace, scores.slope.output)
     weights = weight * advantage.T
-    squares, deltas = choose(ppo).weighted_squares(ppo, view, scores.trace, scores.last, weights)
-    norms = jnp.sqrt(squares + jnp.sum((weights @ scores.spread) ** 2, 1))
+    squares, deltas = choose(ppo).weighted_squares(
+        ppo, view, scores.trace, scores.slope.output, weights
+    )
+    norms = jnp.sqrt(squares + jnp.sum((weights @ scores.slope.log_std) ** 2, 1))
     return (norms[0], norms[1:]), deltas

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.learners import adam
-from saddle.learners.networks import gaussian
 from saddle.learners.networks.backend import choose
+from saddle.learners.networks.distributions import Distribution
 from saddle.learners.ppo import minibatch
 from saddle.learners.ppo.minibatch import PPOState, Samples, Stats
 from saddle.learners.ppo.settings import PPO
@@ -26,6 +26,7 @@ class Improvement(NamedTuple):
     state: PPOState
     stats: Stats  # means over the member's last pass
     kl: Array  # [M], after the last pass
+    entropy: Array  # [M], likewise
     passes: Array  # [M] int32
 
 
@@ -36,6 +37,7 @@ class _Progress(NamedTuple):
     held: tuple
     stats: Stats
     kl: Array
+    entropy: Array
     passes: Array
 
 
@@ -50,6 +52,7 @@ class _Inputs(NamedTuple):
 
 def improve(
     ppo: PPO,
+    family: Distribution,
     state: PPOState,
     samples: Samples,
     lam: Array,
@@ -71,6 +74,7 @@ def improve(
         held=held,
         stats=_no_stats(members, constraints=lam.shape[1]),
         kl=jnp.zeros(members),
+        entropy=jnp.zeros(members),
         passes=jnp.zeros(members, jnp.int32),
     )
 
@@ -80,13 +84,13 @@ def improve(
 
     def next_pass(carry: tuple[_Progress, Array, Array]) -> tuple[_Progress, Array, Array]:
         so_far, active, passes = carry
-        so_far = _pass(ppo, so_far, inputs, lr, active, passes, chunk)
+        so_far = _pass(ppo, family, so_far, inputs, lr, active, passes, chunk)
         return so_far, active & (so_far.kl <= ppo.target_kl), passes + 1
 
     done, _, _ = jax.lax.while_loop(some_left, next_pass, (start, active, jnp.zeros((), jnp.int32)))
     after, _ = jax.vmap(functools.partial(minibatch.join, ppo))(done.rest, done.held)
     after = jax.tree.map(lambda new, old: new.astype(old.dtype), after, state)
-    return Improvement(after, done.stats, done.kl, done.passes)
+    return Improvement(after, done.stats, done.kl, done.entropy, done.passes)
 
 
 def _with_narrow_moments(ppo: PPO, state: PPOState) -> PPOState:
@@ -114,6 +118,7 @@ def _no_stats(members: int, constraints: int) -> Stats:
 
 def _pass(
     ppo: PPO,
+    family: Distribution,
     so_far: _Progress,
     inputs: _Inputs,
     lr: Array,
@@ -127,7 +132,7 @@ def _pass(
     members = active.shape[0]
     chunks = -(-members // chunk)
     even = -(-members // chunks)  # as few chunks, but even ones: no places to fill up
-    run = jax.vmap(functools.partial(_member_pass, ppo), (0, 0, 0, None, None))
+    run = jax.vmap(functools.partial(_member_pass, ppo, family), (0, 0, 0, None, None))
     if even == members:
         return run(so_far, inputs, active, lr, passes)
     order = jnp.argsort(~active, stable=True)
@@ -147,7 +152,13 @@ def _pass(
 
 
 def _member_pass(
-    ppo: PPO, so_far: _Progress, inputs: _Inputs, active: Array, lr: Array, passes: Array
+    ppo: PPO,
+    family: Distribution,
+    so_far: _Progress,
+    inputs: _Inputs,
+    active: Array,
+    lr: Array,
+    passes: Array,
 ) -> _Progress:
     """One shuffled pass of one member over its samples [N, ...], and the KL after it. Who is not
     active stays as is.
@@ -167,15 +178,18 @@ def _member_pass(
         state, views = minibatch.join(ppo, *carry)
         some = jax.tree.map(lambda leaf: leaf[rows], samples)
         weight = real / real.sum()
-        after, stats = minibatch.minibatch(ppo, state, views, some, weight, inputs.lam, lr)
+        after, stats = minibatch.minibatch(ppo, family, state, views, some, weight, inputs.lam, lr)
         return minibatch.split(ppo, keep(after, state)), stats
 
     (rest, held), stats = jax.lax.scan(step, (so_far.rest, so_far.held), (rows, real))
     state, views = minibatch.join(ppo, rest, held)
-    mean = minibatch.outputs(ppo, views.actor, samples.obs)
-    kl = gaussian.kl(samples.mean, inputs.log_std, mean, state.actor.log_std).mean()
+    output = minibatch.outputs(ppo, views.actor, samples.obs)
+    log_std = state.actor.log_std
+    kl = family.kl(samples.output, inputs.log_std, output, log_std).mean()
+    entropy = family.entropy(output, log_std)
     stats = jax.tree.map(lambda s: s.mean(0), stats)
-    report = keep((stats, kl, passes + 1), (so_far.stats, so_far.kl, so_far.passes))
+    before = (so_far.stats, so_far.kl, so_far.entropy, so_far.passes)
+    report = keep((stats, kl, entropy, passes + 1), before)
     return _Progress(rest, held, *report)
 
 

@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from saddle import multipliers
-from saddle.analysis import Findings, Options, TaskFindings, analyze
-from saddle.analysis.assemble import IS_COMPARISON, IS_SWEEP
-from saddle.analysis.constraints import BY_CONSTRAINT, further, seen_by
+from saddle.analysis import Findings, Options, TaskFindings, analyze, constraints
+from saddle.analysis.assemble import look_again
 from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import final_values
+from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
+from saddle.analysis.text import joint_sentences
 from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.report.page.curves import QUANTITIES, binned, pack
@@ -59,7 +60,7 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         )
     scan = study.scan_metrics()
     there = scan.collect_schema().names()
-    others = [column for name in BY_CONSTRAINT for column in further(there, name)]
+    others = [column for name in ("cost", "lambda") for column in constraints.further(there, name)]
     metrics = scan.select(*COLUMNS, *others).collect()
     names = in_order(
         runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {}
@@ -101,11 +102,16 @@ def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[s
     findings = _answers(runs, own, finals, options)
     parts = []
     for found, plain in zip(findings.tasks, findings.to_dict()["tasks"], strict=True):
+        index = found.constraint.index if found.constraint else 0
         rows = finals.filter(pl.col("algorithm") == found.algorithm)
         part = {key: _shown(plain[key]) for key in SHOWN}
+        part["constraint"] = constraints.title(found.constraint)
         part["published_comparison"] = _shown(comparison_limits(found.task))
+        joint = [one for one in findings.joint if one.algorithm == found.algorithm]
+        part["together"] = joint_sentences(joint)
         part["notes"] = [*findings.notes, *_length(found.task, rows), *found.notes]
-        parts.append(part | _series(found, rows, seen_by(own.lazy(), options.constraint).collect()))
+        seen = constraints.seen_by(rows.lazy(), index).collect()
+        parts.append(part | _series(found, seen, constraints.seen_by(own.lazy(), index).collect()))
     return {"counts": vars(findings.runs), "parts": parts}
 
 
@@ -123,12 +129,15 @@ def _answers(
     """The analysis at every limit that the page answers: plain ones, those trained at, those
     recommended.
     """
+    if (finals["constraints"] > 1).any():
+        return _answers_of_several(runs, metrics, options)
     task = str(runs["task"][0])
     trained = finals.filter(IS_COMPARISON)["limit"].unique().to_list()
     means = (
         finals.filter(IS_SWEEP).group_by("algorithm", "lambda").agg(pl.col("cost").mean())["cost"]
     )
-    wanted = {*options.limits, *trained, *comparison_limits(task), *published_recommendations(task)}
+    asked = [limit for (limit,) in constraints.limit_sets(options.limits, task, ("cost",))]
+    wanted = {*asked, *trained, *comparison_limits(task), *published_recommendations(task)}
     wanted |= set(ladder(float(means.to_numpy().max()))) if len(means) > 1 else set()
     findings = analyze(runs, metrics, replace(options, limits=tuple(sorted(wanted))))
     missing = {advice.limit for part in findings.tasks for advice in part.recommended} - wanted
@@ -137,6 +146,20 @@ def _answers(
         if missing
         else findings
     )
+
+
+def _answers_of_several(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> Findings:
+    """The same for each of several constraints, while the others keep their limits."""
+    findings = analyze(runs, metrics, options)
+    parts = []
+    for part in findings.tasks:
+        costs = [group.cost.value or 0.0 for group in part.groups]
+        wanted = {finding.limit for finding in part.limits}
+        wanted |= set(ladder(max(costs))) if len(costs) > 1 else set()
+        wanted |= {advice.limit for advice in part.recommended}
+        found = look_again(runs, metrics, part, sorted(wanted), options)
+        parts.append(found)
+    return replace(findings, tasks=tuple(parts))
 
 
 def _joined(findings: Findings, more: Findings) -> Findings:
@@ -160,7 +183,7 @@ def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) ->
     steps, values = binned(names, metrics)
     axes: list[list[float | None]] = []
     series = []
-    for rule, lam, limit, rows in _members(found, finals):
+    for rule, lam, others, limit, rows in _members(found, finals):
         at = [place[name] for name in rows["run"]]
         axis = _axis(steps[at])
         if axis not in axes:
@@ -170,6 +193,7 @@ def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) ->
         own = {
             "rule": rule,
             "lambda": lam,
+            "others": others,
             "limit": limit,
             "axis": axes.index(axis),
             "runs": runs,
@@ -181,15 +205,19 @@ def _series(found: TaskFindings, finals: pl.DataFrame, metrics: pl.DataFrame) ->
 
 def _members(
     found: TaskFindings, finals: pl.DataFrame
-) -> Iterator[tuple[str, float | None, float | None, pl.DataFrame]]:
-    """Rule, lambda, limit and runs of each group and cell."""
+) -> Iterator[tuple[str, float | None, tuple[float, ...], float | None, pl.DataFrame]]:
+    """Rule, lambda, lambdas of the other constraints, limit and runs of each group and cell."""
     swept = finals.filter(IS_SWEEP)
     compared = finals.filter(IS_COMPARISON)
+    others = [one.limit for one in found.constraint.others] if found.constraint else []
+    compared = compared.filter(constraints.at_others("limits", found.constraint, others))
     for group in found.groups:
-        yield "fixed", group.lambda_, None, swept.filter(pl.col("lambda") == group.lambda_)
+        same = constraints.at_others("lambdas", found.constraint, group.others)
+        rows = swept.filter(pl.col("lambda") == group.lambda_, same)
+        yield "fixed", group.lambda_, group.others, None, rows
     for cell in found.comparison:
         rows = compared.filter((pl.col("rule") == cell.rule) & (pl.col("limit") == cell.limit))
-        yield cell.rule, cell.lambda_, cell.limit, rows
+        yield cell.rule, cell.lambda_, (), cell.limit, rows
 
 
 def _axis(steps: np.ndarray) -> list[float | None]:

@@ -21,8 +21,11 @@ def _table(task: dict[str, Any]) -> str:
         f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in _cells(row))}</tr>"
         for row in rows
     )
-    title = html.escape(f"{task['task']}, {task['algorithm']}")
-    return f"<h2>{title}</h2><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    names = (task["task"], task["algorithm"], task["constraint"])
+    title = html.escape(", ".join(name for name in names if name))
+    together = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in task["together"])
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<h2>{title}</h2>{table}{together}"
 
 
 def _cells(finding: dict[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
-"""The facts about the four point tasks, without JAX; each task's own file has its world and its
-rules.
-"""
+"""The facts about the point tasks, without JAX; the world and rules are in each one's own file."""
+
+from dataclasses import replace
 
 from saddle.tasks.spec import TaskSpec
 
@@ -32,6 +32,16 @@ GOAL = TaskSpec(
     recommended_limits=(15.0, 40.0),
     nickname="goal",
 )
+GOAL_TWO_COSTS = replace(
+    GOAL,
+    name="SafetyPointGoal1TwoCosts-v0",
+    constraints=("hazards", "vases_velocity"),
+    summary="inside one of 8 hazards of radius 0.2 m; and, counted apart, while the vase moves",
+    limits=(),
+    recommended_limits=(),
+    nickname="",
+)
+"""Not of the published study."""
 BUTTON = TaskSpec(
     name="SafetyPointButton1-v0",
     obs_dim=76,

@@ -17,12 +17,14 @@ function card(id, title, estimate, text, more) {
 function showAnswers(state) {
   const { finding, data } = state, nothing = { value: null, lo: null, hi: null };
   $("#answers").hidden = !finding;
+  $("#together").replaceChildren(...state.task.together.map((text) => make("li", { text })));
   if (!finding) return;
   const fixed = finding.margins.find((margin) => margin.rule === "fixed");
   const others = finding.margins.filter((margin) => margin.rule !== "fixed" && margin.training_limit.value !== null);
   const named = others.length > 3 ? ["other rules: see the table"] : others.map((margin) => `${ruleName(margin.rule)} ${plain(margin.training_limit.value)} ${interval(margin.training_limit)}`);
   const wanted = percent(data.options.satisfied_share);
-  $("#sentence").textContent = sentence(finding, fixed, wanted);
+  const which = state.task.constraint ? `${state.task.constraint}. ` : "";
+  $("#sentence").textContent = which + sentence(finding, fixed, wanted);
   $("#cards").replaceChildren(
     card("lambda-star", "λ* at this limit", finding.lambda, plain, finding.status === "reached" ? "" : finding.status ?? "no sweep"),
     card("regime", "regime", finding.regime ?? "–", plain, REGIME_WORDS[finding.regime] ?? "cannot be told"),

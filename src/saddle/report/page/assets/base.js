@@ -93,4 +93,5 @@ function lambdaColour(task) {
 }
 
 const isSweep = (series) => series.limit === null;
-const nameOf = (series) => (isSweep(series) ? `λ = ${plain(series.lambda)}` : `${ruleName(series.rule)} at limit ${plain(series.limit)}`);
+const othersOf = (series) => (series.others.length ? ` (others ${series.others.map(plain).join(", ")})` : "");
+const nameOf = (series) => (isSweep(series) ? `λ = ${plain(series.lambda)}${othersOf(series)}` : `${ruleName(series.rule)} at limit ${plain(series.limit)}`);

@@ -74,13 +74,15 @@ function showLimit() {
   keepAddress();
 }
 
-// The page's address names what it shows, and opens there: #task=NAME&limit=25, with &algorithm= where there are several.
+// The page's address names what it shows, and opens there: #task=NAME&limit=25, with &algorithm= and &constraint= where
+// there are several.
 const several = new Set(data.tasks.map((task) => task.algorithm)).size > 1;
 
 function address() {
   const { task, finding } = state;
   const parts = new URLSearchParams({ task: task.task });
   if (several) parts.set("algorithm", task.algorithm);
+  if (task.constraint) parts.set("constraint", task.constraint);
   if (finding) parts.set("limit", String(finding.limit));
   return `#${parts}`;
 }
@@ -97,8 +99,9 @@ function keepAddress() {
 // Whether the address names a task of this file; if so, it is shown.
 function openAddress() {
   const parts = new URLSearchParams(location.hash.slice(1));
-  const [task, algorithm, limit] = ["task", "algorithm", "limit"].map((name) => parts.get(name));
-  const index = data.tasks.findIndex((one) => one.task === task && (algorithm === null || one.algorithm === algorithm));
+  const [task, algorithm, constraint, limit] = ["task", "algorithm", "constraint", "limit"].map((name) => parts.get(name));
+  const isNamed = (one) => one.task === task && (algorithm === null || one.algorithm === algorithm) && (constraint === null || one.constraint === constraint);
+  const index = data.tasks.findIndex(isNamed);
   if (index < 0) return false;
   $("#task").value = index;
   showTask(index);
@@ -143,7 +146,7 @@ function seriesPicker() {
     groups.push(make("optgroup", { label: `limit ${plain(limit)}` }, ...options));
   }
   const swept = range(series.length).filter((i) => isSweep(series[i]));
-  if (swept.length) groups.push(make("optgroup", { label: "fixed λ" }, ...swept.map((i) => make("option", { value: String(i), text: `λ = ${plain(series[i].lambda)}` }))));
+  if (swept.length) groups.push(make("optgroup", { label: "fixed λ" }, ...swept.map((i) => make("option", { value: String(i), text: nameOf(series[i]) }))));
   $("#series").replaceChildren(...groups);
 }
 
@@ -241,9 +244,13 @@ function theme() {
 
 function start() {
   theme();
-  $("#task").append(...data.tasks.map((task, i) => make("option", { value: i, text: several ? `${task.task} · ${task.algorithm}` : task.task })));
+  const title = (task) => [task.task, several ? task.algorithm : "", task.constraint].filter(Boolean).join(" · ");
+  $("#task").append(...data.tasks.map((task, i) => make("option", { value: i, text: title(task) })));
   const { used, total } = data.counts, count = data.tasks.length;
-  const parts = [`${used} of ${total} runs count`, `${count} ${several ? "pairs of task and algorithm" : count > 1 ? "tasks" : "task"}`];
+  let shown = count > 1 ? `${count} tasks` : "1 task";
+  if (several) shown = `${count} pairs of task and algorithm`;
+  if (data.tasks.some((task) => task.constraint)) shown = `${count} views of tasks and their constraints`;
+  const parts = [`${used} of ${total} runs count`, shown];
   $("#summary").textContent = [...parts, `begun ${(data.study.created ?? "").slice(0, 10)}`, `Saddle ${data.study.saddle ?? ""}`].join(" · ");
   settings(data);
   $("#app").hidden = false;

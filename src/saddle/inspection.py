@@ -1,0 +1,149 @@
+"""What would make a training on a task wrong or slow, each with one line that says what to do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from saddle.learners import LearnerSettings
+from saddle.tasks import TaskSpec
+from saddle.trial import Trial
+
+LARGE_REWARD = 1e3  # of a step: networks learn its value slowly
+SMALL_REWARD = 1e-3
+TOLERANCE = 1e-6  # beyond its bounds that an observation may be, relative to them
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One line."""
+
+    text: str
+    wrong: bool
+    """Whether a training would be wrong; else it is slow, or should be looked at."""
+
+
+def problems(
+    spec: TaskSpec,
+    trial: Trial,
+    learner: LearnerSettings,
+    bounds: tuple[np.ndarray, np.ndarray] | None = None,
+) -> list[Problem]:
+    """All that can be seen from a random policy's episodes. bounds: lowest and highest observation
+    [obs_dim], where the task has such bounds.
+    """
+    return [
+        *_of_episodes(spec, trial, learner),
+        *_of_costs(spec, trial),
+        *_of_rewards(trial),
+        *_of_observations(trial, bounds),
+    ]
+
+
+def _of_episodes(spec: TaskSpec, trial: Trial, learner: LearnerSettings) -> Iterator[Problem]:
+    if not trial.seeds_repeat:
+        yield Problem(
+            "the same seed and the same actions do not repeat an episode: no training can be "
+            "repeated exactly; draw all that is random from the generator that reset(seed=...) "
+            "seeds",
+            wrong=False,
+        )
+    each = learner.steps_per_epoch
+    if spec.episode_length > each:
+        yield Problem(
+            f"an episode of {spec.episode_length} steps is longer than an epoch of {each}, which "
+            f"would see no whole one; train with --learner.steps-per-epoch "
+            f"{4 * spec.episode_length}, or shorter episodes",
+            wrong=True,
+        )
+    if not len(trial.returns):
+        yield Problem(
+            "no episode ended while it was tried; if its steps are so slow, shorten episodes with "
+            "--episode-length",
+            wrong=False,
+        )
+
+
+def _of_costs(spec: TaskSpec, trial: Trial) -> Iterator[Problem]:
+    for i, name in enumerate(spec.constraints):
+        costs = trial.step_costs[:, i]
+        if costs.min() < 0:
+            yield Problem(
+                f"{name}: its cost falls to {costs.min():g}; a cost is 0 or more, so change its "
+                f"sign (reward:-I) or clip it in a cost function",
+                wrong=True,
+            )
+        elif not costs.any():
+            yield Problem(
+                f"{name}: a random policy never pays, so nothing shows that this is the cost that "
+                f"is meant; check its source",
+                wrong=False,
+            )
+        elif costs.min() == costs.max():
+            yield Problem(
+                f"{name}: every step costs {costs[0]:g}, whatever is done; only the length of an "
+                f"episode can change its cost",
+                wrong=False,
+            )
+        elif not trial.ended.all() and not costs[~trial.ended].any():
+            yield Problem(
+                f"{name}: only the last step of an episode costs, which is hard to learn from; "
+                f"spread it over the steps if you can, or train with --learner.cost-gamma 1",
+                wrong=False,
+            )
+
+
+def _of_rewards(trial: Trial) -> Iterator[Problem]:
+    rewards = trial.step_rewards
+    size = float(np.abs(rewards).mean())
+    if rewards.min() == rewards.max():
+        yield Problem(
+            f"every step earns {rewards[0]:g}, whatever is done; check which reward it is",
+            wrong=False,
+        )
+    elif size > LARGE_REWARD:
+        yield Problem(
+            f"a step earns {size:.3g} on average, which values take long to reach; divide it by "
+            f"about that",
+            wrong=False,
+        )
+    elif size < SMALL_REWARD:
+        yield Problem(
+            f"a step earns {size:.3g} on average, which drowns in noise unless few steps earn it "
+            f"all; multiply it by about {1 / max(size, 1e-12):.0e}",
+            wrong=False,
+        )
+
+
+def _of_observations(
+    trial: Trial, bounds: tuple[np.ndarray, np.ndarray] | None
+) -> Iterator[Problem]:
+    if bounds is None:
+        return
+    low, high = bounds
+    slack = TOLERANCE * (1 + np.maximum(_size(low), _size(high)))
+    outside = (trial.lowest < low - slack) | (trial.highest > high + slack)
+    if outside.any():
+        place = int(np.flatnonzero(outside)[0])
+        yield Problem(
+            f"observations leave their space: entry {place} went from {trial.lowest[place]:g} to "
+            f"{trial.highest[place]:g}, and its bounds are {low[place]:g} and {high[place]:g}; "
+            f"correct the space (training does not mind)",
+            wrong=False,
+        )
+
+
+def _size(bound: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(bound), np.abs(bound), 0.0)
+
+
+def bounds_of(task: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Lowest and highest observations, where a task says so: [obs_dim] each."""
+    facts = getattr(task, "facts", None)
+    if facts is not None:
+        return facts.low, facts.high
+    if hasattr(task, "obs_bounds"):
+        low, high = task.obs_bounds()
+        return np.asarray(low), np.asarray(high)
+    return None

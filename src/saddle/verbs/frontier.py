@@ -1,0 +1,58 @@
+"""`saddle frontier`: a task's frontier, lambda* and regimes, from an environment to the page."""
+
+from pathlib import Path
+
+from saddle import tasks
+from saddle.analysis import Options
+from saddle.console import console
+from saddle.study.frontier import Wish, open_frontier, train_frontier
+from saddle.study.program import POPULATION
+from saddle.study.status import failure_lines, failures
+from saddle.study.stop import Stopper, seconds
+from saddle.study.store import Study
+from saddle.verbs.analyze import analyze
+from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
+from saddle.verbs.figures import figures
+from saddle.verbs.report import report
+from saddle.verbs.study.view import view
+
+
+def frontier(
+    wish: Wish,
+    out: Path,
+    resume: bool = False,
+    limit_time: str | None = None,
+    began: float | None = None,
+    program: str = POPULATION,
+) -> int:
+    """Train what the frontier takes in the directory `out`, then say and draw what was found.
+
+    Returns the exit code. A command gives the time at which its process began, by
+    `time.monotonic`: the time limit counts from there, and ends the process if need be.
+    """
+    limit = None if limit_time is None else seconds(limit_time)
+    spec = tasks.spec_of(wish.task)
+    study = open_frontier(wish, spec, out, resume)
+    with Stopper(limit, began, watchdog=began is not None) as stop, view(False) as listener:
+        study = train_frontier(study, wish, spec.constraints, stop, listener, program)
+    if not study.finished:
+        print(f"stopped: {stop.why}; go on with the same command and --resume")
+        return stop.exit_code if stop.refused else SOME_FAILED
+    _tell(study, wish)
+    failed = failures(study)
+    for line in failure_lines(failed):
+        print(line)
+    return SOME_FAILED if failed else FINISHED
+
+
+def _tell(study: Study, wish: Wish) -> None:
+    """Figures, the page, and words, which come last: they are what a person reads."""
+    options = Options.of_command(wish.limits, False, None, False)
+    figures(study.path, study.path / "figures", options)
+    report(study.path, study.path / "report.html", options)
+    analyze(study.path, options, as_json=False)
+    console().print(
+        f"next: saddle evaluate {study.path}; or saddle play {wish.task} --policy "
+        f"{study.path}/policies/RUN",
+        soft_wrap=True,
+    )

@@ -1,0 +1,91 @@
+"""`saddle frontier`: from a task to lambda*, figures and the page, where the answer is known."""
+
+from dataclasses import replace
+
+import pytest
+
+import saddle
+from saddle.cli import main
+from saddle.learners.ppo.sizes import LAPTOP
+
+TASK = "learners.toys:Bandit"
+"""Best at lambda: cost 1 / (1 + lambda)^2. At the limit 0.25 lambda* is 1."""
+
+LEARNER = {
+    "hidden": (16, 16),
+    "target_kl": 1e9,
+    "critic_l2": 0.0,
+    "steps_per_epoch": 512,
+    "batch": 256,
+    "passes": 6,
+    "actor_lr": 0.01,
+    "log_std": -2.5,
+}
+OFF = ("rsi", "standardise", "obs_norm")
+
+
+def settings():
+    """The learner's settings as words of the command."""
+    words = [f"--learner.no-{name.replace('_', '-')}" for name in OFF]
+    for name, value in LEARNER.items():
+        words.append(f"--learner.{name.replace('_', '-')}")
+        words += map(str, value if isinstance(value, tuple) else (value,))
+    return words
+
+
+def command(out, *more):
+    words = ["frontier", TASK, "--limit", "0.25", "--seeds", "2", "--steps", "20480"]
+    return main([*words, "--out", str(out), "--lambdas", "7", *settings(), *more])
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("frontier") / "bandit"
+
+
+def test_the_answer_is_found_and_drawn(out, capsys):
+    assert command(out) == 0
+    said = capsys.readouterr().out
+    assert "round 1 of 3, pilot: lambda 0.1, 1, 10" in said
+    assert "the cost profile falls through 0.25" in " ".join(said.split())
+    (task,) = saddle.analyze(out, limits=(0.25,)).tasks
+    (at,) = task.limits
+    assert at.lambda_.value == pytest.approx(1.0, rel=0.25)
+    assert len(task.groups) == 7
+    assert (out / "report.html").stat().st_size > 50_000
+    assert (out / "figures" / "frontier-learners.toys-Bandit.png").exists()
+
+
+def test_a_finished_frontier_is_told_again_without_training(out, capsys):
+    assert command(out) == 2
+    assert "add --resume" in capsys.readouterr().err
+    assert command(out, "--resume") == 0
+    assert "epoch" not in capsys.readouterr().out
+    study = saddle.frontier(
+        TASK,
+        out,
+        limits=(0.25,),
+        seeds=2,
+        steps=20480,
+        lambdas=7,
+        learner=replace(LAPTOP, **LEARNER, **dict.fromkeys(OFF, False)),
+        resume=True,
+    )
+    assert study.finished and study.runs.height == 14
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--lambdas", "2"), "at least 3"),
+        (("--limit", "-1"), "is not a cost"),
+        (("--seeds", "0"), "at least 1"),
+        (("--steps", "10"), "less than one epoch"),
+    ],
+)
+def test_what_cannot_be_is_one_line(words, complaint, tmp_path, capsys):
+    assert main(["frontier", TASK, "--out", str(tmp_path / "s"), *words]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert complaint in lines[-1]
+    assert not lines[:-1] or lines[:-1] == [f"loading learners.toys for {TASK}"]
+    assert not (tmp_path / "s").exists()
