@@ -1,6 +1,7 @@
 """A frontier's study grows round by round, and is the same however often it was interrupted."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import polars as pl
@@ -55,6 +56,17 @@ def test_nine_multipliers_in_three_rounds(whole):
             ((stage.name, stage) for stage in plan_of(study).stages), 1
         )
     ]
+
+
+def test_more_multipliers_are_added_to_a_finished_frontier(whole, tmp_path):
+    shutil.copytree(whole[0].path, tmp_path / "s")
+    study, notes = trained(tmp_path / "s", wish=dataclasses.replace(WISH, lambdas=12))
+    assert [stage.name for stage in plan_of(study).stages][3:] == ["more-1"]
+    assert study.finished and study.runs["lambda"].n_unique() == 12
+    assert "round 4 of 4, more-1" in " ".join(notes.said)
+    before = whole[0].metrics
+    kept = study.metrics.filter(pl.col("run").is_in(before["run"].unique().to_list()))
+    assert kept.equals(before)
 
 
 @pytest.mark.parametrize("questions", [3, 9, 14, 25])

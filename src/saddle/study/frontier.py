@@ -19,7 +19,7 @@ from saddle.analysis.sweep import IS_SWEEP
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.learners.ppo.sizes import ACCELERATOR, LAPTOP
-from saddle.multipliers import Lambda, lambda_name, lambda_of
+from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
 from saddle.study import estimate
 from saddle.study.forecast import say_how_long
 from saddle.study.grow import complete, grow
@@ -34,8 +34,8 @@ from saddle.study.store import MANIFEST, Study
 from saddle.study.unit import Listener
 from saddle.tasks.spec import TaskSpec
 
-ROUNDS = 3
-"""The pilot, and two rounds in which multipliers are put where they tell most."""
+NAMES = ("pilot", "sweep", "bends")
+"""Of the rounds: the pilot, and two in which multipliers are put where they tell most."""
 
 COUNTS = {1: 9, 2: 5}
 """Multipliers of each constraint, by how many constraints there are."""
@@ -112,7 +112,7 @@ def pilot_plan(wish: Wish, spec: TaskSpec) -> Plan:
     if learner.steps_per_epoch == default.steps_per_epoch:
         learner = sized(learner, spec.episode_length)
     steps = wish.steps or EPOCHS * learner.steps_per_epoch
-    stage = Stage("pilot", lambdas=_grid([PILOT] * len(spec.constraints)))
+    stage = Stage(NAMES[0], lambdas=_grid([PILOT] * len(spec.constraints)))
     return Plan("frontier", (wish.task,), (stage,), range(wish.seeds), steps, learner=learner)
 
 
@@ -126,12 +126,26 @@ def open_frontier(wish: Wish, spec: TaskSpec, out: Path, resume: bool) -> Study:
     return complete(prepare(begun, out, resume))
 
 
-def rounds(wish: Wish, constraints: int) -> list[tuple[str, int]]:
-    """Name of each round, and how many multipliers it adds to each constraint."""
-    left = wish.count(constraints) - len(PILOT)
-    second = -(-left // 2)
-    sizes = {"sweep": second, "bends": left - second}
-    return [("pilot", len(PILOT)), *((name, size) for name, size in sizes.items() if size)]
+def rounds_left(wish: Wish, constraints: int, stages: Sequence[Stage]) -> list[tuple[str, int]]:
+    """Name of each round that is still to come after these stages, and how many multipliers it adds
+    to each constraint.
+
+    What is left after the pilot comes in two rounds, and what is asked for later in one more.
+    """
+    left = max(0, wish.count(constraints) - _axis_length(stages, constraints))
+    sizes = [-(-left // 2), left // 2] if len(stages) == 1 else [left]
+    found = []
+    for number, size in enumerate(sizes, len(stages)):
+        name = NAMES[number] if number < len(NAMES) else f"more-{number - len(NAMES) + 1}"
+        if size:
+            found.append((name, size))
+    return found
+
+
+def _axis_length(stages: Sequence[Stage], constraints: int) -> int:
+    """How many multipliers every constraint has in these stages."""
+    lambdas = [each_lambda(value, constraints) for stage in stages for value in stage.lambdas]
+    return min(len(set(axis)) for axis in zip(*lambdas, strict=True))
 
 
 def train_frontier(
@@ -146,21 +160,26 @@ def train_frontier(
 
     names: of the task's constraints.
     """
-    planned = rounds(wish, len(names))
-    for number, (name, size) in enumerate(planned, 1):
-        stages = {stage.name: stage for stage in plan_of(study).stages}
-        if name not in stages:
+    for number in itertools.count():
+        stages = plan_of(study).stages
+        coming = rounds_left(wish, len(names), stages)
+        if number == len(stages):
+            if not coming:
+                return study
+            name, size = coming.pop(0)
             lambdas = choose(study, wish.limits_of(names), len(names), size)
             if not lambdas:
                 listener.say("more multipliers would tell nothing: their outcomes are all alike")
                 return study
-            stages[name] = Stage(name, lambdas=lambdas)
-            study = grow(study, stages[name])
-        shown = ", ".join(lambda_name(value) for value in stages[name].lambdas)
-        listener.say(f"round {number} of {len(planned)}, {name}: lambda {shown}")
+            study = grow(study, Stage(name, lambdas=lambdas))
+            stages = plan_of(study).stages
+        stage = stages[number]
+        shown = ", ".join(lambda_name(value) for value in stage.lambdas)
+        total = len(stages) + len(coming)
+        listener.say(f"round {number + 1} of {total}, {stage.name}: lambda {shown}")
         worker = Worker(study, factory(program), plan_of(study).chunk, listener, stop)
         say_how_long(worker, plan_of(study), stop, program)
-        if number == 1 and worker.paces:
+        if len(stages) == 1 and worker.paces:
             listener.say(_whole_time(study, wish, worker, len(names)))
         worker.work()
         if not study.finished:
@@ -170,10 +189,11 @@ def train_frontier(
 
 def _whole_time(study: Study, wish: Wish, worker: Worker, constraints: int) -> str:
     """How long all rounds take, as if the others were like the pilot."""
+    plan = plan_of(study)
     lambdas = wish.count(constraints) ** constraints
     pilot = estimate.left(study, worker.paces)
     training = (pilot.seconds - pilot.compiling) * lambdas / len(PILOT) ** constraints
-    seconds = training + pilot.compiling * len(rounds(wish, constraints))
+    seconds = training + pilot.compiling * (1 + len(rounds_left(wish, constraints, plan.stages)))
     return f"the whole frontier of {lambdas} lambdas: about {duration(seconds)}"
 
 

@@ -16,7 +16,7 @@ from saddle.errors import SaddleError
 from saddle.inspection import Problem, bounds_of, problems
 from saddle.learners import PPO
 from saddle.study import estimate
-from saddle.study.frontier import Wish, pilot_plan, rounds
+from saddle.study.frontier import Wish, pilot_plan, rounds_left
 from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
 from saddle.study.status import duration
@@ -99,7 +99,7 @@ def _forecast(wish: Wish, plan: Plan, constraints: int) -> Forecast:
     lambdas = wish.count(constraints) ** constraints
     pace = estimate.of_task(wish.task, plan.learner, wish.seeds, POPULATION)
     training = pace.seconds(lambdas * wish.seeds, plan.epochs_of(plan.learner))
-    compiling = pace.compile * (len(rounds(wish, constraints)) - 1)
+    compiling = pace.compile * len(rounds_left(wish, constraints, plan.stages))
     return Forecast(training + compiling, lambdas, wish.seeds, plan.steps)
 
 
