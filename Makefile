@@ -38,12 +38,14 @@ $(BASE): .venv/interpreter pyproject.toml constraints.txt
 $(TOOLS): .venv/interpreter pyproject.toml constraints.txt
 	@echo "installing Saddle and the tools to develop it into .venv: 2.2 GB, some minutes"
 	@$(BIN)/python $(PIP_INSTALL) -e '.[dev]' -c constraints.txt
+	@# It asks for a Gymnasium of 2023, and runs with today's.
+	@$(BIN)/python $(PIP_INSTALL) --no-deps bullet-safety-gym -c constraints.txt
 	@touch $(BASE) $@
 
 # JAX and jaxlib are those of constraints-newest.txt; the rest is as in constraints.txt.
 $(NEWEST): .venv-newest/interpreter pyproject.toml constraints.txt constraints-newest.txt
 	@echo "installing Saddle with the newest JAX into .venv-newest: 1.1 GB, a minute or two"
-	@grep -v '^jax' constraints.txt | cat - constraints-newest.txt >.venv-newest/constraints.txt
+	@grep -vE '^jax(lib)?==' constraints.txt | cat - constraints-newest.txt >.venv-newest/constraints.txt
 	@.venv-newest/bin/python $(PIP_INSTALL) -e '.[tensorboard]' beartype hypothesis pytest pytest-xdist \
 		-c .venv-newest/constraints.txt
 	@touch $@

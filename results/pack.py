@@ -8,8 +8,7 @@ other.
 import sys
 from pathlib import Path
 
-from saddle.study.atomic import write_json
-
+from saddle.files import write_json
 from saddle.study.store import Study
 from saddle.study.unit import unit_runs
 from saddle.study.writer import create, write_chunk, write_runs

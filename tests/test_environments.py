@@ -197,7 +197,11 @@ def test_check_of_what_is_fine(capsys):
         ("Vector --reward 0 --episode-length 9", 1, "nothing says what its cost is: add --cost"),
         ("Vector --reward 0 --cost=1 --episode-length 9", 1, "its cost falls to -2; a cost is 0"),
         ("Vector --reward 0 --cost=-1 --episode-length 9", 0, "every step costs 2, whatever is"),
-        ("Vector --reward 0 --cost 2 --episode-length 9", 0, "every step earns 1, whatever is"),
+        (
+            "Vector --reward 0 --cost 2 --episode-length 9",
+            0,
+            "every step earns 1, whatever is done",
+        ),
         ("Drift --cost terminated --episode-length 9", 0, "a random policy never pays"),
         ("Late --episode-length 9", 0, "only the last step of an episode costs"),
         ("Late --episode-length 9", 0, "on average, which values take long"),
@@ -228,10 +232,16 @@ def test_check_of_other_tasks(capsys):
 
 
 def test_check_forecasts_a_frontier(capsys, monkeypatch):
-    """8 lambdas x 3 seeds, 50 epochs of 20,000 steps each."""
+    """9 lambdas x 3 seeds, 60 epochs of 4,000 steps each, in three rounds that each compile."""
     monkeypatch.setattr("saddle.study.estimate.of_task", lambda *given: Pace(10.0, 0.5))
     assert main(["check", TRAINED, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["frontier_seconds"] == 10 + 0.5 * 24 * 50
+    frontier = json.loads(capsys.readouterr().out)["frontier"]
+    assert frontier == {
+        "seconds": 3 * 10 + 0.5 * 27 * 60,
+        "lambdas": 9,
+        "seeds": 3,
+        "steps": 240_000,
+    }
 
 
 def test_a_trial_counts_what_its_worlds_did():

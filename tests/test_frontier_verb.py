@@ -11,6 +11,9 @@ from saddle.learners.ppo.sizes import LAPTOP
 TASK = "learners.toys:Bandit"
 """Best at lambda: cost 1 / (1 + lambda)^2. At the limit 0.25 lambda* is 1."""
 
+TWIN = "learners.twins:BanditEnv?cost=info:cost&length=1"
+"""The same as an environment of Gymnasium."""
+
 LEARNER = {
     "hidden": (16, 16),
     "target_kl": 1e9,
@@ -33,8 +36,8 @@ def settings():
     return words
 
 
-def command(out, *more):
-    words = ["frontier", TASK, "--limit", "0.25", "--seeds", "2", "--steps", "20480"]
+def command(out, *more, task=TASK):
+    words = ["frontier", task, "--limit", "0.25", "--seeds", "2", "--steps", "20480"]
     return main([*words, "--out", str(out), "--lambdas", "7", *settings(), *more])
 
 
@@ -43,17 +46,40 @@ def out(tmp_path_factory):
     return tmp_path_factory.mktemp("frontier") / "bandit"
 
 
+def assert_found(out):
+    """lambda* is 1, but for the spread of actions, which costs a little too; returns the
+    findings.
+    """
+    (task,) = saddle.analyze(out, limits=(0.25,)).tasks
+    (at,) = task.limits
+    assert at.lambda_.value == pytest.approx(1.0, rel=0.1)
+    assert len(task.groups) == 7
+    return task
+
+
 def test_the_answer_is_found_and_drawn(out, capsys):
     assert command(out) == 0
+    assert_found(out)
     said = capsys.readouterr().out
     assert "round 1 of 3, pilot: lambda 0.1, 1, 10" in said
     assert "the cost profile falls through 0.25" in " ".join(said.split())
-    (task,) = saddle.analyze(out, limits=(0.25,)).tasks
-    (at,) = task.limits
-    assert at.lambda_.value == pytest.approx(1.0, rel=0.25)
-    assert len(task.groups) == 7
     assert (out / "report.html").stat().st_size > 50_000
     assert (out / "figures" / "frontier-learners.toys-Bandit.png").exists()
+
+
+def test_an_environment_has_the_frontier_of_its_twin_in_jax(out, tmp_path):
+    assert command(tmp_path / "twin", task=TWIN) == 0
+    ours = assert_found(tmp_path / "twin")
+    theirs = assert_found(out)
+    stars = [found.limits[0].lambda_.value for found in (ours, theirs)]
+    assert stars[0] == pytest.approx(stars[1], rel=0.05)
+    for name in ("cost", "return_"):
+        one, other = (
+            {group.lambda_: getattr(group, name).value for group in found.groups}
+            for found in (ours, theirs)
+        )
+        for lam in one.keys() & other.keys():
+            assert one[lam] == pytest.approx(other[lam], abs=0.06), (name, lam)
 
 
 def test_a_finished_frontier_is_told_again_without_training(out, capsys):

@@ -2,9 +2,11 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
+import own_tasks
 import polars as pl
 import pytest
 
@@ -53,6 +55,7 @@ def test_the_tutorial_of_environments_runs(tmp_path, monkeypatch, capsys):
         for line in block.splitlines():
             assert main(shlex.split(line)[1:]) == 0, line
             shown.append(capsys.readouterr().out)
+    assert "round 2 of 2" in shown[-1] and Path("kettle-frontier/report.html").exists()
     (printed,) = examples(ENVIRONMENTS, "text")
     assert first_words(shown[0])[1:] == first_words(printed)[1:]
     assert shown[1].splitlines()[-1] == (
@@ -63,6 +66,21 @@ def test_the_tutorial_of_environments_runs(tmp_path, monkeypatch, capsys):
     assert ran["first"].shape == (4, 1)
     step = ran["worlds"].step(np.zeros((4, 1)))
     assert step.cost.shape == (4, 2)
+
+
+def test_the_tutorial_of_tasks_runs(tmp_path, monkeypatch, capsys):
+    """Its two tasks are written into its file, and its commands are given in that order."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_tasks", raising=False)
+    Path("my_tasks.py").write_text(own_tasks.docs_module())
+    for block in examples(own_tasks.DOC, "console"):
+        for line in block.splitlines():
+            assert main(shlex.split(line)[1:]) == 0, line
+    for written in ("frontier/report.html", "frontier/figures", "tank/policies", "tank.png"):
+        assert Path(written).exists(), written
+    assert "return" in capsys.readouterr().out
+    sys.modules.pop("my_tasks", None)
 
 
 def test_the_query_of_the_store_shows_the_sweep_alone():

@@ -39,7 +39,6 @@ def a_state(**changes):
         ("cost", jnp.zeros(())),
         ("terminated", jnp.zeros(())),
         ("steps", jnp.zeros(())),
-        ("key", jnp.zeros(2, jnp.uint32)),
     ],
 )
 def test_a_state_with_another_shape_or_type(field, value):

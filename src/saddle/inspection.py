@@ -86,7 +86,7 @@ def _of_costs(spec: TaskSpec, trial: Trial) -> Iterator[Problem]:
                 f"episode can change its cost",
                 wrong=False,
             )
-        elif not costs[~trial.ended].any():
+        elif not trial.ended.all() and not costs[~trial.ended].any():
             yield Problem(
                 f"{name}: only the last step of an episode costs, which is hard to learn from; "
                 f"spread it over the steps if you can, or train with --learner.cost-gamma 1",
@@ -99,7 +99,8 @@ def _of_rewards(trial: Trial) -> Iterator[Problem]:
     size = float(np.abs(rewards).mean())
     if rewards.min() == rewards.max():
         yield Problem(
-            f"every step earns {rewards[0]:g}, whatever is done; check which reward it is",
+            f"every step earns {rewards[0]:g}, whatever is done; only the length of an episode can "
+            f"change its return",
             wrong=False,
         )
     elif size > LARGE_REWARD:

@@ -5,6 +5,7 @@ Nothing is left out and no cell is cut, at any width. Output that is not read on
 one row a line.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,9 +54,8 @@ def print_table(
         out.print(Text(title, style="bold"), soft_wrap=not out.is_terminal)
     width = out.width if out.is_terminal else None
     for line in table_lines(columns, rows, width, heading):
-        out.print(
-            line, soft_wrap=True
-        )  # lines fit already; a word longer than the terminal must not be cut
+        # Lines fit already; a word longer than the terminal must not be cut.
+        out.print(line, soft_wrap=True)
 
 
 def table_lines(
@@ -77,8 +77,10 @@ def table_lines(
         return [_line(columns, row, widths) for row in shown]
     room = width - _total([*widths[:-1], 0])
     if columns[-1].wraps and room >= max(LEAST_ROOM, _longest_word(shown)):
-        return [line for row in shown for line in _wrapped(columns, row, [*widths[:-1], room])]
-    return [line for row in texts for line in _block(columns, row, width)]
+        wrapped = (_wrapped(columns, row, [*widths[:-1], room]) for row in shown)
+        return list(itertools.chain.from_iterable(wrapped))
+    blocks = (_block(columns, row, width) for row in texts)
+    return list(itertools.chain.from_iterable(blocks))
 
 
 def _text(cell: Content) -> Text:
@@ -120,7 +122,8 @@ def _block(columns: Sequence[Column], row: Sequence[Text], width: int) -> list[T
     """A row as lines: what identifies it, and indented below that the rest, each cell after its
     column's name.
     """
-    head, rest = [], []
+    head = []
+    rest = []
     for column, cell in zip(columns, row, strict=True):
         if not cell.plain.strip():
             continue

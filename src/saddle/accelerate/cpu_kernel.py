@@ -90,10 +90,10 @@ def program_text(branch: Branch) -> tuple[str, str]:
     program.branch(following)
     program.place(compute)
     scope = Scope(program)
-    args = [
-        objects([s.read(k) for k in range(v.size)], v.shape)
-        for s, v in zip(sources, avals, strict=True)
-    ]
+    args = []
+    for source, aval in zip(sources, avals, strict=True):
+        numbers = [source.read(k) for k in range(aval.size)]
+        args.append(objects(numbers, aval.shape))
     for target, values in zip(targets, scope.run(jaxpr, args), strict=True):
         for k, number in enumerate(values.flat):
             target.write(k, scope.value(number))

@@ -30,11 +30,10 @@ WARPS = 256  # over which worlds are spread: two for each processor of a large G
 
 def fits(x: Any, default: Any) -> bool:
     """Whether a kernel can take these: float32 in, float32 and bool out."""
-    types = (
-        {leaf.dtype for leaf in jax.tree.leaves(x)},
-        {leaf.dtype for leaf in jax.tree.leaves(default)},
-    )
-    return types[0] <= {np.dtype(np.float32)} and types[1] <= {np.dtype(np.float32), np.dtype(bool)}
+    real = np.dtype(np.float32)
+    taken = {leaf.dtype for leaf in jax.tree.leaves(x)}
+    given = {leaf.dtype for leaf in jax.tree.leaves(default)}
+    return taken <= {real} and given <= {real, np.dtype(bool)}
 
 
 def patch(rare: Callable[[Any], Any], pred: Array, x: Any, default: Any) -> Any:
@@ -104,19 +103,24 @@ def program_text(branch: Branch) -> tuple[str, str]:
     pointers = _Pointers(program)
     start = _Start(program, pointers)
     sources = [(pointers.next(), v.size) for v in avals]
-    defaults, targets = ([(pointers.next(), size) for size, _ in types] for _ in range(2))
-    rows = lambda arrays, world: [_row(program, base, world, size) for base, size in arrays]
+    defaults = [(pointers.next(), size) for size, _ in types]
+    targets = [(pointers.next(), size) for size, _ in types]
+
+    def rows(arrays: list[tuple[Any, int]], world: Any) -> list[Any]:
+        return [_row(program, base, world, size) for base, size in arrays]
+
     start.copies()
     world = start.world()
-    for source, target, (size, dtype) in zip(
-        rows(defaults, world), rows(targets, world), types, strict=True
-    ):
+    copied = zip(rows(defaults, world), rows(targets, world), types, strict=True)
+    for source, target, (size, dtype) in copied:
         for k in range(size):
             target.write(k, source.read(k, dtype))
     start.computes()
     world = start.world()
-    read = zip(rows(sources, world), avals, strict=True)
-    args = [objects([row.read(k, v.dtype) for k in range(v.size)], v.shape) for row, v in read]
+    args = []
+    for row, aval in zip(rows(sources, world), avals, strict=True):
+        numbers = [row.read(k, aval.dtype) for k in range(aval.size)]
+        args.append(objects(numbers, aval.shape))
     scope = Scope(program)
     for target, values in zip(rows(targets, world), scope.run(jaxpr, args), strict=True):
         for k, number in enumerate(values.flat):

@@ -96,12 +96,12 @@ def _falling(
 ) -> prof.Fits:
     """The nearest means that fall with lambda, but over the stretches that clearly rise."""
     seeds = np.isfinite(sweep.costs).sum(1).astype(float)
-    clear = {
-        quantity: [stretch for stretch in found if banded and stretch.clear]
-        for quantity, found in stretches.items()
-    }
-    returns = prof.falling(means.returns, seeds, clear["return"])
-    costs = prof.falling(means.costs, seeds, clear["cost"])
+
+    def clear(quantity: Quantity) -> list[prof.Stretch]:
+        return [stretch for stretch in stretches[quantity] if banded and stretch.clear]
+
+    returns = prof.falling(means.returns, seeds, clear("return"))
+    costs = prof.falling(means.costs, seeds, clear("cost"))
     return dataclasses.replace(means, returns=returns, costs=costs)
 
 
@@ -214,7 +214,8 @@ def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:
         return None, ()
     along = rest.slopes(arc, geo.options.level)
     average = arc.return_span / arc.cost_span
-    lo, hi = (along.lo, along.hi) if geo.banded else (np.full(rest.PLACES, np.nan),) * 2
+    unknown = np.full(rest.PLACES, np.nan)
+    lo, hi = (along.lo, along.hi) if geo.banded else (unknown, unknown)
     parts = [rest.to_slope(angle) for angle in (along.angle, lo, hi)]
     top = float(arc.returns.max())
     result = f.Slope(

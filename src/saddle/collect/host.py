@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Shaped
 
 from saddle.collect import normalise
 from saddle.collect.normalise import Moments
@@ -15,7 +16,18 @@ from saddle.collect.rollout import Agent, Decision, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
 from saddle.collect.steps import account, acting_key, begin, first_keys, look
 from saddle.tasks import autoreset
-from saddle.tasks.host import HostStep, HostTask, HostWorlds
+from saddle.tasks.host import HostTask, HostWorlds
+
+
+class Shown(NamedTuple):
+    """A `HostStep` of all worlds, by member and world."""
+
+    obs: Shaped[Array | np.ndarray, "M W obs"]
+    final_obs: Shaped[Array | np.ndarray, "M W obs"]
+    reward: Shaped[Array | np.ndarray, "M W"]
+    cost: Shaped[Array | np.ndarray, "M W m"]
+    terminated: Shaped[Array | np.ndarray, "M W"]
+    truncated: Shaped[Array | np.ndarray, "M W"]
 
 
 class HostCollector:
@@ -71,7 +83,7 @@ class HostCollector:
         for t in range(self.settings.steps_per_epoch // self.count):
             decision: Decision = self._act(actor, running.seen, keys, t)
             action = np.asarray(decision.action).reshape(self.members * self.count, -1)
-            shown = HostStep(*(self._split(array) for array in self.worlds.step(action)))
+            shown = Shown(*(self._split(array) for array in self.worlds.step(action)))
             if rows is None:
                 rows = self._no_rows(moments, recent, running, decision, shown)
             running, recent, rows = self._take_in(
@@ -129,7 +141,7 @@ class HostCollector:
         recent: Moments,
         running: Worlds,
         decision: Decision,
-        shown: HostStep,
+        shown: Shown,
     ) -> Rollout:
         """Room for the steps of an epoch, each of which looks like this one."""
         steps = self.settings.steps_per_epoch // self.count
@@ -163,7 +175,7 @@ def _after(
     recent: Moments,
     running: Worlds,
     decision: Decision,
-    shown: HostStep,
+    shown: Shown,
 ) -> tuple[Worlds, Moments, Rollout]:
     """What follows from a step of all members' worlds [M, W]: where they are, the moments, and the
     step as a row of the rollout.
@@ -184,7 +196,7 @@ def _take_in(
     recent: Moments,
     running: Worlds,
     decision: Decision,
-    shown: HostStep,
+    shown: Shown,
     t: int,
     rows: Rollout,
 ) -> tuple[Worlds, Moments, Rollout]:

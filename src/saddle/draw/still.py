@@ -41,18 +41,16 @@ def draw_trail(ax: Axes, episode: Episode) -> None:
     segments = np.stack([way[:-1], way[1:]], axis=1)
     time = np.linspace(0, 1, max(len(segments), 1))
     paid = episode.costs[1:] > 0
-    ax.add_collection(
-        LineCollection(list(segments[paid]), colors=looks.COST, lw=7, capstyle="round", zorder=11),
-        autolim=False,
-    )
-    ax.add_collection(
-        LineCollection(list(segments), colors="white", lw=3.4, capstyle="round", zorder=12),
-        autolim=False,
-    )
-    ax.add_collection(
-        LineCollection(list(segments), colors=TRAIL(time), lw=2.2, capstyle="round", zorder=13),
-        autolim=False,
-    )
+
+    def add(lines: np.ndarray, colours: Any, width: float, above: int) -> None:
+        drawn = LineCollection(
+            list(lines), colors=colours, lw=width, capstyle="round", zorder=above
+        )
+        ax.add_collection(drawn, autolim=False)
+
+    add(segments[paid], looks.COST, 7, 11)
+    add(segments, "white", 3.4, 12)
+    add(segments, TRAIL(time), 2.2, 13)
     ax.plot(*way[0], **_start(), zorder=20)
     if episode.goals is not None:
         ax.plot(*way[episode.goals].T, **_reached(), zorder=21)
@@ -130,11 +128,9 @@ def _marks(episode: Episode) -> list[Line2D]:
         swatch("robot", "robot, at the end"),
         Line2D([], [], color=looks.COST, lw=6, solid_capstyle="butt", label="cost paid"),
     ]
-    return (
-        marks
-        if episode.goals is None
-        else [*marks, Line2D([], [], **_reached(), label="goal reached")]
-    )
+    if episode.goals is not None:
+        marks.append(Line2D([], [], **_reached(), label="goal reached"))
+    return marks
 
 
 def _time_bar(page: Page, episode: Episode) -> None:

@@ -72,10 +72,10 @@ def _outcome(
     golden: Golden, stepped: State, obs: Array, formulas: Array, info: dict[str, Any]
 ) -> Outcome:
     zeros = np.zeros(golden.rows)
-    bodies = [getattr(stepped, name, None) for name in ("vase", "gremlins", "box")]
-    free = next(
-        (np.asarray(b, np.float64) for b in bodies if b is not None), np.zeros((golden.rows, 0, 13))
-    )
+    free = np.zeros((golden.rows, 0, 13))
+    for name in ("vase", "gremlins", "box"):
+        if hasattr(stepped, name):
+            free = np.asarray(getattr(stepped, name), np.float64)
     return Outcome(
         agent=np.asarray(stepped.agent, np.float64),  # type: ignore[attr-defined]
         bodies=free.reshape(golden.rows, golden.bodies, 13),
@@ -110,12 +110,12 @@ def errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
         "observation formulas": formulas[:, SENSORS:].max(axis=1),
         "reward": np.abs(out.reward - golden["reward"]),
     }
-    found |= _body_errors(golden, out) if golden.bodies else {}
+    if golden.bodies:
+        found |= _body_errors(golden, out)
     found = {name: np.where(np.isnan(error), np.inf, error) for name, error in found.items()}
     if golden.bodies:
-        found["displacement"] = np.where(
-            _displacement(golden) > MOVED, found["displacement"], np.nan
-        )
+        moved = _displacement(golden) > MOVED
+        found["displacement"] = np.where(moved, found["displacement"], np.nan)
     return found
 
 

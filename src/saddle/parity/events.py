@@ -25,9 +25,13 @@ from saddle.parity.tolerances import (
 
 _HAZARD = {GOAL: 0.2, BUTTON: 0.2, PUSH: 0.3}  # m, radius
 _BOUNDARY = 1.125  # m
-_GOAL_RADIUS, _GOAL_HEIGHT = 0.3, 0.16  # m
-_SPHERE, _ARROW, _ARROW_HALF = 0.1, 0.1, 0.05  # m: radius; offset and half-extent of the arrow
-_BUTTON_RADIUS, _PILLAR_RADIUS = 0.1, 0.2  # m
+_GOAL_RADIUS = 0.3  # m
+_GOAL_HEIGHT = 0.16  # m
+_SPHERE = 0.1  # m, radius
+_ARROW = 0.1  # m, offset
+_ARROW_HALF = 0.05  # m, half-extent
+_BUTTON_RADIUS = 0.1  # m
+_PILLAR_RADIUS = 0.2  # m
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,9 @@ def agreements(
     found = []
     for event, (agree, distance) in _compared(golden, out, errors, slack).items():
         near = ~agree & (distance <= AT_THRESHOLD)
-        split = (
-            by_gremlin
-            if golden.task == BUTTON and event in ("cost", "cost_gremlins")
-            else {"all": 1.0}
-        )
+        split = {"all": 1.0}
+        if golden.task == BUTTON and event in ("cost", "cost_gremlins"):
+            split = by_gremlin
         for regime, share in split.items():
             rows = masks[regime]
             counts = (int(which.sum()) for which in (rows, agree & rows, near & rows))
@@ -134,21 +136,21 @@ def _margins(golden: Golden) -> dict[str, np.ndarray]:
         hazards = np.linalg.norm(golden.episode("ep_hazards") - agent[:, None, :2], axis=-1)
         margin["hazards"] = np.abs(hazards - _HAZARD[golden.task]).min(axis=1)
     if golden.task == GOAL:
-        margin["goal"] = np.abs(
-            np.linalg.norm(golden["goal"] - agent[:, :2], axis=-1) - _GOAL_RADIUS
-        )
+        distance = np.linalg.norm(golden["goal"] - agent[:, :2], axis=-1)
+        margin["goal"] = np.abs(distance - _GOAL_RADIUS)
     if golden.task == PUSH:
         box = inject.bodies(golden, after=True)[:, 0, :3]
-        goal = np.concatenate([golden["goal"], np.full((golden.rows, 1), _GOAL_HEIGHT)], axis=1)
-        margin["goal"] = np.abs(np.linalg.norm(box - goal, axis=-1) - _GOAL_RADIUS)
+        height = np.full((golden.rows, 1), _GOAL_HEIGHT)
+        goal = np.concatenate([golden["goal"], height], axis=1)
+        distance = np.linalg.norm(box - goal, axis=-1)
+        margin["goal"] = np.abs(distance - _GOAL_RADIUS)
     if golden.task == BUTTON:
         gaps = np.abs(clearances(golden, after=True))
         chosen = np.arange(gaps.shape[1]) == golden["goal_button"][:, None]
         margin["goal"] = np.where(chosen, gaps, np.inf).min(axis=1)
         margin["buttons"] = np.where(chosen, np.inf, gaps).min(axis=1)
-    margin["cost"] = np.minimum.reduce(
-        [margin[name] for name in ("hazards", "buttons", "out_of_boundary")]
-    )
+    costs = [margin[name] for name in ("hazards", "buttons", "out_of_boundary")]
+    margin["cost"] = np.minimum.reduce(costs)
     return margin
 
 
@@ -160,5 +162,7 @@ def _to_discs(agent: np.ndarray, centres: np.ndarray, radius: float) -> np.ndarr
     ahead = c * offset[..., 0] + s * offset[..., 1]
     left = c * offset[..., 1] - s * offset[..., 0]
     sphere = np.hypot(ahead, left) - _SPHERE
-    arrow = np.hypot(*(np.maximum(np.abs(d) - _ARROW_HALF, 0) for d in (ahead - _ARROW, left)))
+    beyond_ahead = np.maximum(np.abs(ahead - _ARROW) - _ARROW_HALF, 0)
+    beyond_left = np.maximum(np.abs(left) - _ARROW_HALF, 0)
+    arrow = np.hypot(beyond_ahead, beyond_left)
     return np.minimum(sphere, arrow) - radius

@@ -78,9 +78,11 @@ def agents(golden: Golden, after: bool = False) -> np.ndarray:
     c = np.cos(turned)
     s = np.sin(turned)
     yaw = wrap(turned + q[:, 2])
-    columns = [x0 + c * q[:, 0] - s * q[:, 1], y0 + s * q[:, 0] + c * q[:, 1], yaw]
-    columns += [c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1], v[:, 2]]
-    return np.stack(columns, axis=1)
+    x = x0 + c * q[:, 0] - s * q[:, 1]
+    y = y0 + s * q[:, 0] + c * q[:, 1]
+    vx = c * v[:, 0] - s * v[:, 1]
+    vy = s * v[:, 0] + c * v[:, 1]
+    return np.stack([x, y, yaw, vx, vy, v[:, 2]], axis=1)
 
 
 def bodies(golden: Golden, after: bool = False) -> np.ndarray:

@@ -5,6 +5,7 @@ Runs that have one name but learners with different settings are different runs:
 study get the settings that differ behind their name.
 """
 
+import itertools
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -77,24 +78,30 @@ def _parts(studies: list[Study]) -> Iterator[Part]:
     for i, study in enumerate(studies):
         for unit in study.units():
             runs = _renamed(unit_runs(study, unit), renamed[i])
-            kept = runs.filter(
-                pl.col("run").is_in([run for run in runs["run"] if best[run][1] == i])
-            )
-            if kept.height:
-                name = next(
-                    n for n in (unit, *(f"{unit}-{k}" for k in range(2, 10**6))) if n not in taken
-                )
-                taken.add(name)
-                before = {new: old for old, new in renamed[i].items() if new in set(kept["run"])}
-                kept = kept.with_columns(unit=pl.lit(name))
-                yield Part(study, unit, name, kept, before, whole=kept.height == runs.height)
+            own = [run for run in runs["run"] if best[run][1] == i]
+            if not own:
+                continue
+            name = _free_name(unit, taken)
+            taken.add(name)
+            kept = runs.filter(pl.col("run").is_in(own)).with_columns(unit=pl.lit(name))
+            before = {new: old for old, new in renamed[i].items() if new in own}
+            yield Part(study, unit, name, kept, before, whole=kept.height == runs.height)
+
+
+def _free_name(unit: str, taken: set[str]) -> str:
+    """The unit's name, or the first of NAME-2, NAME-3 ... that no other unit has."""
+    name = unit
+    for number in itertools.count(2):
+        if name not in taken:
+            break
+        name = f"{unit}-{number}"
+    return name
 
 
 def _new_names(studies: list[Study]) -> list[dict[str, str]]:
     """For each study the runs that need another name: name -> new name."""
-    learners: dict[
-        str, dict[str, Any]
-    ] = {}  # run -> settings of its learner, where it was met first
+    # Run -> settings of its learner, where it was met first.
+    learners: dict[str, dict[str, Any]] = {}
     renamed: list[dict[str, str]] = []
     for study in studies:
         names: dict[str, str] = {}
@@ -176,10 +183,11 @@ def _manifest(studies: list[Study]) -> dict[str, Any]:
     """
     parts = [study.manifest for study in studies]
     facts = {key: _common([part.get(key) for part in parts]) for key in FACTS}
-    facts["created"] = min((part["created"] for part in parts if part.get("created")), default=None)
-    facts["merged_from"] = [
-        {key: part.get(key) for key in ("name", "created", *FACTS)} for part in parts
-    ]
+    created = [part["created"] for part in parts if part.get("created")]
+    facts["created"] = min(created, default=None)
+    facts["merged_from"] = []
+    for part in parts:
+        facts["merged_from"].append({key: part.get(key) for key in ("name", "created", *FACTS)})
     plans = [upgraded_plan(part["plan"]) for part in parts]
     if all(_comparable(plan) == _comparable(plans[0]) for plan in plans):
         return {**parts[0], **facts, "schema": SCHEMA, "plan": plans[0]}

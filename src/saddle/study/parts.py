@@ -35,14 +35,21 @@ def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPa
     for task in plan.tasks:
         own = [some for some in packed.values() if some[0].task == task]
         runs = [run for some in own for run in some]
-        stages = {stage.name: sum(run.stage == stage.name for run in runs) for stage in plan.stages}
-        seconds = _seconds(plan, own, program) if calibrate else None
-        steps = sum(plan.epochs_of(run.learner) * run.learner.steps_per_epoch for run in runs)
-        found.append(
-            TaskPart(
-                task, stages, len(runs), len(own), plan.epochs_of(plan.learner), steps, seconds
-            )
+        stages = {stage.name: 0 for stage in plan.stages}
+        for run in runs:
+            stages[run.stage] += 1
+        part = TaskPart(
+            task=task,
+            stages=stages,
+            runs=len(runs),
+            units=len(own),
+            epochs=plan.epochs_of(plan.learner),
+            env_steps=sum(
+                plan.epochs_of(run.learner) * run.learner.steps_per_epoch for run in runs
+            ),
+            seconds=_seconds(plan, own, program) if calibrate else None,
         )
+        found.append(part)
     return found
 
 

@@ -192,7 +192,17 @@ def _unit(study: Study, unit: str) -> UnitStatus:
     name = f"{holder.host.partition(' ')[0]}:{holder.pid}" if alive and holder else None
     error = progress.get("error")
     return UnitStatus(
-        unit, frame["task"][0], frame.height, state, epoch, epochs, seconds, pace, left, name, error
+        unit=unit,
+        task=frame["task"][0],
+        members=frame.height,
+        state=state,
+        epoch=epoch,
+        epochs=epochs,
+        seconds=seconds,
+        pace=pace,
+        left=left,
+        holder=name,
+        error=error,
     )
 
 
@@ -201,10 +211,12 @@ def _left(units: list[UnitStatus]) -> float | None:
     begun = [unit for unit in units if unit.pace and unit.epochs]
     if not begun:
         return None
-    pace = sum(unit.pace or 0.0 for unit in begun) / sum(unit.members for unit in begun)
+    members = sum(unit.members for unit in begun)
+    pace = sum(unit.pace or 0.0 for unit in begun) / members
     epochs = max(unit.epochs or 0 for unit in begun)
     todo = sum(unit.members * ((unit.epochs or epochs) - unit.epoch) for unit in units)
-    return pace * todo / max(1, sum(unit.state == "running" for unit in units))
+    workers = sum(unit.state == "running" for unit in units)
+    return pace * todo / max(1, workers)
 
 
 def is_over(now: Status) -> bool:

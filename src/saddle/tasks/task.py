@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar, dataclass_transform
 
 import jax
 from jax import Array
-from jaxtyping import Bool, Float, Int, Key, Num
+from jaxtyping import Bool, Float, Int, Key, Num, Shaped
 
 from saddle.tasks.spec import TaskSpec
 
@@ -43,8 +43,10 @@ class State:
     truncated: Bool[Array, "*N"]
     steps: Int[Array, "*N"]
     """Env steps since the reset."""
-    key: Key[Array, "*N"]
-    """Drives everything random after the reset."""
+    key: Shaped[Array, "..."]
+    """[*N] PRNG keys, which drive everything random after the reset. What replays a step without
+    randomness holds other numbers here.
+    """
 
 
 class Task(Protocol[S]):

@@ -14,7 +14,11 @@ from saddle import tasks, trial
 from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.inspection import Problem, bounds_of, problems
-from saddle.learners import PPO, LearnerSettings
+from saddle.learners import PPO
+from saddle.study import estimate
+from saddle.study.frontier import Wish, pilot_plan, rounds
+from saddle.study.plan import Plan
+from saddle.study.program import POPULATION
 from saddle.study.status import duration
 from saddle.tables import Column, print_table
 from saddle.tasks import TaskSpec
@@ -24,12 +28,19 @@ from saddle.verbs.exit_codes import FINISHED
 
 WRONG = 1  # exit code
 
-# The frontier that the forecast is of.
-LAMBDAS = 8
-SEEDS = 3
-STEPS = 1_000_000
-
 Row = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How long `saddle frontier` takes here."""
+
+    seconds: float
+    lambdas: int
+    """Multipliers in all."""
+    seeds: int
+    steps: int
+    """Env steps of each run."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +52,7 @@ class Report:
     """Of an environment."""
     spec: TaskSpec | None
     trial: Trial | None
-    forecast: float | None
-    """Seconds that a frontier takes."""
+    forecast: Forecast | None
     problems: list[Problem]
 
 
@@ -58,35 +68,39 @@ def check(task: str, quick: bool, as_json: bool) -> int:
     return WRONG if any(problem.wrong for problem in report.problems) else FINISHED
 
 
-def examine(task: str, quick: bool = False, learner: LearnerSettings = PPO()) -> Report:
-    """Make the task, and play a random policy in it; quick: without the forecast."""
+def examine(task: str, quick: bool = False) -> Report:
+    """Make the task, and play a random policy in it; quick: without the forecast.
+
+    Epochs are those of `saddle train`; the forecast is of `saddle frontier`, which sizes its own.
+    """
     made = tasks.make(task)
     facts: Facts | None = None
     spec: TaskSpec | None = None
     seen: Trial | None = None
-    forecast: float | None = None
+    forecast: Forecast | None = None
     found: list[Problem] = []
     try:
         facts = getattr(made, "facts", None)
         spec = made.spec
         assert spec is not None
         seen = trial.play(made)
-        found = problems(spec, seen, learner, bounds_of(made))
+        wish = Wish(task)
+        plan = pilot_plan(wish, spec)
+        found = problems(spec, seen, PPO(), bounds_of(made))
         if not quick and not any(problem.wrong for problem in found):
-            forecast = _forecast(task, learner)
+            forecast = _forecast(wish, plan, len(spec.constraints))
     except SaddleError as error:
         found.append(Problem(str(error), wrong=True))
     return Report(task, facts, spec, seen, forecast, found)
 
 
-def _forecast(task: str, learner: LearnerSettings) -> float:
-    """Seconds that a frontier takes here, by timing the parts of an epoch."""
-    from saddle.study import estimate
-    from saddle.study.program import POPULATION
-
-    runs = LAMBDAS * SEEDS
-    pace = estimate.of_task(task, learner, SEEDS, POPULATION)
-    return pace.seconds(runs, STEPS // learner.steps_per_epoch)
+def _forecast(wish: Wish, plan: Plan, constraints: int) -> Forecast:
+    """How long a frontier takes here, by timing the parts of an epoch."""
+    lambdas = wish.count(constraints) ** constraints
+    pace = estimate.of_task(wish.task, plan.learner, wish.seeds, POPULATION)
+    training = pace.seconds(lambdas * wish.seeds, plan.epochs_of(plan.learner))
+    compiling = pace.compile * (len(rounds(wish, constraints)) - 1)
+    return Forecast(training + compiling, lambdas, wish.seeds, plan.steps)
 
 
 def _print(report: Report) -> None:
@@ -120,8 +134,9 @@ def _rows(report: Report) -> list[Row]:
         rows.append(("can be saved", ways[facts.way]))
         rows.append(("runs on", f"Python {facts.python}"))
     if report.forecast is not None:
-        frontier = f"{LAMBDAS} lambdas x {SEEDS} seeds of {STEPS:,} steps"
-        rows.append(("a frontier here", f"about {duration(report.forecast)} ({frontier})"))
+        shown = report.forecast
+        runs = f"{shown.lambdas} lambdas x {shown.seeds} seeds of {shown.steps:,} steps"
+        rows.append(("a frontier here", f"about {duration(shown.seconds)} ({runs})"))
     return rows
 
 
@@ -188,6 +203,6 @@ def _facts(report: Report) -> dict[str, Any]:
         found["saved"] = report.facts.way
         found["python"] = report.facts.python
     if report.forecast is not None:
-        found["frontier_seconds"] = report.forecast
+        found["frontier"] = dataclasses.asdict(report.forecast)
     found["problems"] = [dataclasses.asdict(problem) for problem in report.problems]
     return found

@@ -30,10 +30,10 @@ def is_known(x: Any) -> bool:
 
 def simplify(name: str, numbers: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of an elementwise primitive where it is known without computing, else None."""
-    if name == "convert_element_type" and np.dtype(numbers[0].dtype) == np.dtype(
-        params["new_dtype"]
-    ):
-        return numbers[0]
+    if name == "convert_element_type":
+        (number,) = numbers
+        if np.dtype(number.dtype) == np.dtype(params["new_dtype"]):
+            return number
     if all(is_known(x) for x in numbers):
         return FOLD[name](params, *numbers) if name in FOLD else None
     if name == "select_n":
@@ -42,7 +42,9 @@ def simplify(name: str, numbers: Sequence[Any], params: dict[str, Any]) -> Any:
             raise NotImplementedError(f"a kernel has no select_n among {len(cases)}")
         if which.dtype != bool:
             raise NotImplementedError(f"a kernel has no select_n by {which.dtype}")
-        return cases[int(which)] if is_known(which) else cases[0] if _same(*cases) else None
+        if is_known(which):
+            return cases[int(which)]
+        return cases[0] if _same(*cases) else None
     if len(numbers) == 2:
         return _with_known(name, *numbers)
     return None
@@ -310,20 +312,21 @@ def _dot(scope: Any, params: dict[str, Any], a: np.ndarray, b: np.ndarray) -> np
     free_a = [d for d in range(a.ndim) if d not in (*sum_a, *batch_a)]
     free_b = [d for d in range(b.ndim) if d not in (*sum_b, *batch_b)]
     batch = [a.shape[d] for d in batch_a]
-    shape = (*batch, *(a.shape[d] for d in free_a), *(b.shape[d] for d in free_b))
+    rows_of_a = [a.shape[d] for d in free_a]
+    rows_of_b = [b.shape[d] for d in free_b]
     depth = int(np.prod([a.shape[d] for d in sum_a]))
     wide = int(np.prod(batch))
     a = a.transpose(*batch_a, *free_a, *sum_a).reshape(wide, -1, depth)
     b = b.transpose(*batch_b, *free_b, *sum_b).reshape(wide, -1, depth)
     places = np.indices((wide, a.shape[1], b.shape[1]))
-    return _each(lambda k, i, j: _product(scope, a[k, i], b[k, j]), *places).reshape(shape)
+    products = _each(lambda k, i, j: _product(scope, a[k, i], b[k, j]), *places)
+    return products.reshape((*batch, *rows_of_a, *rows_of_b))
 
 
 def _product(scope: Any, a: np.ndarray, b: np.ndarray) -> Any:
     """Inner product of two rows of numbers."""
-    return _chain(
-        scope, lax.add_p, [scope.apply(lax.mul_p, [x, y]) for x, y in zip(a, b, strict=True)]
-    )
+    products = [scope.apply(lax.mul_p, [x, y]) for x, y in zip(a, b, strict=True)]
+    return _chain(scope, lax.add_p, products)
 
 
 REDUCE: dict[str, Callable[..., np.ndarray]] = {

@@ -64,15 +64,16 @@ class Scope:
             return known
         if name in ELEMENT and name not in self.program.native:
             return ELEMENT[name](self, params, *numbers)
-        dtype = (
-            params["new_dtype"]
-            if "new_dtype" in params
-            else bool
-            if name in COMPARE
-            else numbers[-1].dtype
-        )
+        dtype = numbers[-1].dtype
+        if name in COMPARE:
+            dtype = bool
+        if "new_dtype" in params:
+            dtype = params["new_dtype"]
+
+        def compute() -> Any:
+            return self.program.emit(name, [self.value(x) for x in numbers], dtype, params)
+
         key = (name, np.dtype(dtype), *map(_key, numbers))
-        compute = lambda: self.program.emit(name, [self.value(x) for x in numbers], dtype, params)
         return self._once(key, compute, *numbers)
 
     def select(self, mask: Any, yes: Any, no: Any) -> Any:
@@ -159,11 +160,16 @@ def _store(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list
 
 
 def _stored(scope: Scope, numbers: np.ndarray) -> np.ndarray:
-    there = all(is_known(x) for x in numbers.flat) or all(isinstance(x, Slot) for x in numbers.flat)
-    return numbers if there else _copied(scope, numbers)
+    """The same numbers, in memory or known in advance."""
+    if all(is_known(x) for x in numbers.flat):
+        return numbers
+    if all(isinstance(x, Slot) for x in numbers.flat):
+        return numbers
+    return _copied(scope, numbers)
 
 
 def _copied(scope: Scope, numbers: np.ndarray) -> np.ndarray:
+    """The numbers, each copied into a place of its own."""
     start = scope.program.reserve(numbers.size)
     slots = [Slot(start + i, x.dtype) for i, x in enumerate(numbers.flat)]
     for slot, x in zip(slots, numbers.flat, strict=True):
@@ -219,11 +225,9 @@ def _scan(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[
     count = _Count(program, length, program.team if scope.shared else 1)
     with program.block():
         inner = scope.inner()
-        at = (
-            inner.apply(lax.sub_p, [np.int32(length - 1), count.i])
-            if params["reverse"]
-            else count.i
-        )
+        at = count.i
+        if params["reverse"]:
+            at = inner.apply(lax.sub_p, [np.int32(length - 1), count.i])
         results = inner.run(jaxpr, [*args[:a], *now, *(r.row(inner, at) for r in rows)])
         for start, values in zip(starts, results[b:], strict=True):
             base = program.row(at, values.size)
@@ -231,13 +235,11 @@ def _scan(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[
                 program.store(Slot(start + k, x.dtype, base), inner.value(x))
         _set(inner, variables, _numbers(results[:b]))
     count.end(variables)
-    table = [
-        objects(
-            [Slot(s + k, v.dtype) for k in range(length * int(np.prod(v.shape)))],
-            (length, *v.shape),
-        )
-        for s, v in zip(starts, outs, strict=True)
-    ]
+    table = []
+    for start, v in zip(starts, outs, strict=True):
+        size = length * int(np.prod(v.shape))
+        slots = [Slot(start + k, v.dtype) for k in range(size)]
+        table.append(objects(slots, (length, *v.shape)))
     return [*now, *table]
 
 
@@ -245,12 +247,12 @@ class _Count:
     """The rows of a loop, or those of them that this thread of a team has."""
 
     def __init__(self, program: Code, length: int, team: int) -> None:
-        self.program, self.length, self.team = program, np.int32(length), team
-        self.i, self.again, self.past = (
-            program.variable(np.int32(0)),
-            program.label(),
-            program.label(),
-        )
+        self.program = program
+        self.length = np.int32(length)
+        self.team = team
+        self.i = program.variable(np.int32(0))
+        self.again = program.label()
+        self.past = program.label()
         if team > 1:
             program.copy(self.i, program.rank())
         program.place(self.again)

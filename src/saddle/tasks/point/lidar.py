@@ -30,11 +30,13 @@ def lidars(q: Planar, groups: Sequence[Array], reach: float) -> list[Array]:
     go.
     """
     readings = _readings(q, jnp.concatenate(groups), reach)
-    ends = [sum(len(group) for group in groups[: i + 1]) for i in range(len(groups))]
-    return [
-        jnp.max(readings[end - len(group) : end], axis=0)
-        for group, end in zip(groups, ends, strict=True)
-    ]
+    found = []
+    start = 0
+    for group in groups:
+        end = start + len(group)
+        found.append(jnp.max(readings[start:end], axis=0))
+        start = end
+    return found
 
 
 def _readings(q: Planar, objects: Array, reach: float) -> Array:

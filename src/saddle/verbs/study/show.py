@@ -31,36 +31,35 @@ def show(
     plan = presets.load(name, layout, precision)
     found = parts(plan, calibrate, program)
     if as_json:
-        total = {"runs": sum(p.runs for p in found), "units": sum(p.units for p in found)}
-        steps = sum(p.env_steps for p in found)
-        seconds = sum(p.seconds or 0.0 for p in found) if calibrate else None
-        print(json.dumps({"name": plan.name, **total, "env_steps": steps, "seconds": seconds,
-                          "tasks": [asdict(part) for part in found]}, indent=2))  # fmt: skip
+        facts = {
+            "name": plan.name,
+            "runs": sum(part.runs for part in found),
+            "units": sum(part.units for part in found),
+            "env_steps": sum(part.env_steps for part in found),
+            "seconds": sum(part.seconds or 0.0 for part in found) if calibrate else None,
+            "tasks": [asdict(part) for part in found],
+        }
+        print(json.dumps(facts, indent=2))
     else:
         _print(plan, found, calibrate)
 
 
 def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
     numbers = (*(stage.name for stage in plan.stages), "runs", "units", "env steps", "time here")
-    columns = [Column("task", identifies=True), *(Column(name, right=True) for name in numbers)]
+    columns = [Column("task", identifies=True)]
+    columns += [Column(name, right=True) for name in numbers]
     rows: list[list[Content]] = []
     for part in found:
-        rows.append(
-            [
-                part.task,
-                *_cells(
-                    list(part.stages.values()), part.runs, part.units, part.env_steps, part.seconds
-                ),
-            ]
-        )
+        stages = list(part.stages.values())
+        cells = _cells(stages, part.runs, part.units, part.env_steps, part.seconds)
+        rows.append([part.task, *cells])
     stages = [sum(part.stages[stage.name] for part in found) for stage in plan.stages]
     runs = sum(part.runs for part in found)
     count = sum(part.units for part in found)
     steps = sum(part.env_steps for part in found)
     seconds = sum(part.seconds or 0.0 for part in found) if calibrate else None
-    rows.append(
-        [Text(cell, style="bold") for cell in ("all", *_cells(stages, runs, count, steps, seconds))]
-    )
+    sums = ("all", *_cells(stages, runs, count, steps, seconds))
+    rows.append([Text(cell, style="bold") for cell in sums])
     screen = console()
     epochs = counted(plan.epochs_of(plan.learner), "epoch")
     screen.print(

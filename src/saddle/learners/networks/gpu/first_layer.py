@@ -223,8 +223,8 @@ def _tile(half: str, steps: int, step: int, rows: int, tile: int, of_two: int) -
 def _finish(activation: str, half: str, h: int) -> list[str]:
     """Biases, activation, and 8 columns of each of the four samples written."""
     lines = [
-        f"ld.global.v4.f32 {{{', '.join(f'%b{k + i}' for i in range(4))}}}, [%bias+{4 * k}]"
-        for k in (0, 4)
+        "ld.global.v4.f32 {%b0, %b1, %b2, %b3}, [%bias+0]",
+        "ld.global.v4.f32 {%b4, %b5, %b6, %b7}, [%bias+16]",
     ]
     for row in range(4):
         for k in range(8):

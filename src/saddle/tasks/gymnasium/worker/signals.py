@@ -84,6 +84,10 @@ class Signals:
         place = 0
         for reader, count in zip(self._readers, self._counts):
             value = reader(step, action)
+            if count == 1 and type(value) is float:  # nearly always, so it is asked first
+                row[place] = value
+                place += 1
+                continue
             if count > 1 or np.ndim(value):
                 value = _row(value)
                 if len(value) != count:
@@ -135,7 +139,7 @@ def _component_of(text: str) -> tuple[int, float]:
 
 def _component(reward: Any, index: int, sign: float) -> float:
     """A component of a reward, of which a single number has one."""
-    row = np.ravel(reward)
+    row = reward if type(reward) is np.ndarray and reward.ndim == 1 else np.ravel(reward)
     if index >= row.size:
         raise Problem(
             f"the reward has {row.size} component(s), counted from 0: there is no {index}"

@@ -71,7 +71,7 @@ def _box_writer(shape: tuple[int, ...], what: str) -> Write:
         array = value if type(value) is np.ndarray else np.asarray(value)
         if array.shape != shape:
             raise Problem(f"{what} has shape {array.shape}, but its space says {shape}")
-        row[:] = array.ravel()
+        row[:] = array if array.ndim == 1 else array.ravel()
 
     return write
 

@@ -45,14 +45,14 @@ class Beat:
         self._row[PHASE] = phase
         self._row[TICKS] += 1
 
-    def look_at_output(self, world: int, step: int) -> None:
+    def look_at_output(self, world: int, taken: np.ndarray) -> None:
         """Tell once that something was printed, and keep what is printed from filling a disk."""
         size = os.fstat(1).st_size
         if size == self._output:
             return
         if not self._told:
             self._told = True
-            self._printed(self._first + world, step)
+            self._printed(self._first + world, int(taken[world]))
         if size > MOST_PRINTED:
             os.ftruncate(1, 0)
             size = 0
@@ -72,7 +72,10 @@ class SingleWorlds:
         self._beat = beat
         self._write = flat(envs[0].observation_space, "the observation").write
         self._actions = Actions(envs[0].action_space)
-        self._rows = list(zip(arrays["obs"], arrays["final"], arrays["cost"]))
+        self._firsts = list(arrays["obs"])
+        self._finals = list(arrays["final"])
+        self._costs = list(arrays["cost"])
+        self._reward = arrays["reward"]
         self.spent = 0.0
         """Seconds in the environments' own code."""
 
@@ -88,6 +91,8 @@ class SingleWorlds:
         arrays["taken"] += 1
         late = (arrays["clock"] >= self._limit).tolist()
         actions = self._actions.of(arrays["action"])
+        arrays["terminated"][:] = 0
+        arrays["truncated"][:] = late
         ended = []
         for world, episodes in enumerate(self._episodes):
             self._beat.at(world, STEPPING)
@@ -95,22 +100,20 @@ class SingleWorlds:
             found = episodes.env.step(actions[world])
             self.spent += perf_counter() - began
             step = read_step(found)
-            self._show(world, step, actions[world], late[world])
-            if step.terminated or step.truncated or late[world]:
+            self._write(step.obs, self._finals[world])
+            self._reward[world] = self._signals.reward(step.reward)
+            self._signals.write(step, actions[world], self._costs[world])
+            if step.terminated or step.truncated:
+                arrays["terminated"][world] = bool(step.terminated)
+                arrays["truncated"][world] = bool(step.truncated) or late[world]
                 ended.append(world)
-            self._beat.look_at_output(world, int(arrays["taken"][world]))
+            elif late[world]:
+                ended.append(world)
+            self._beat.look_at_output(world, arrays["taken"])
         arrays["obs"][:] = arrays["final"]
         if ended:
             arrays["episode"][ended] += 1
             self._begin(ended)
-
-    def _show(self, world: int, step: Step, action: Any, late: bool) -> None:
-        _, final, cost = self._rows[world]
-        self._write(step.obs, final)
-        self._arrays["reward"][world] = self._signals.reward(step.reward)
-        self._signals.write(step, action, cost)
-        self._arrays["terminated"][world] = bool(step.terminated)
-        self._arrays["truncated"][world] = bool(step.truncated) or late
 
     def _begin(self, worlds: Iterable[int]) -> None:
         """The next episode of these worlds."""
@@ -123,8 +126,8 @@ class SingleWorlds:
             began = perf_counter()
             obs = self._episodes[world].begin(seed)
             self.spent += perf_counter() - began
-            self._write(obs, self._rows[world][0])
-            self._beat.look_at_output(world, 0)
+            self._write(obs, self._firsts[world])
+            self._beat.look_at_output(world, arrays["taken"])
 
     def save(self, way: str) -> bytes:
         """All worlds, one after the other; `sizes` says how long each is."""
@@ -202,7 +205,7 @@ class BatchWorlds:
         arrays["truncated"][:] = np.asarray(truncated) | late
         arrays["obs"][:] = arrays["final"]
         self._go_on(obs, ended | late)
-        self._beat.look_at_output(0, int(arrays["taken"].max()))
+        self._beat.look_at_output(0, arrays["taken"])
 
     def _go_on(self, obs: Any, ended: np.ndarray) -> None:
         """New episodes where one ended."""

@@ -26,9 +26,8 @@ TWIST, ROLL = 0.005, 0.0001  # m, friction about the normal and the tangents; sl
 SPHERE_TWIST = SPHERE_ROLL = 0.01  # the same where the robot's sphere touches
 
 Strain = tuple[Array, Array, Array, Array, Array, Array]
-Sym6 = list[
-    list[Array]
-]  # lower triangle of a symmetric matrix over (linear, angular): [i][j], j <= i
+Sym6 = list[list[Array]]
+"""Lower triangle of a symmetric matrix over (linear, angular): [i][j], j <= i."""
 
 
 class Contacts(NamedTuple):
@@ -64,9 +63,10 @@ def contacts(
     """
 
     def of_slots(rows: tuple, reference: Vec) -> Contacts:
-        return map_slots(
-            lambda row: _contacts(row, reference), rows, lambda row: overlap(row[0]), own=True
-        )
+        def one(row: tuple) -> Contacts:
+            return _contacts(row, reference)
+
+        return map_slots(one, rows, lambda row: overlap(row[0]), own=True)
 
     rows = (points, inverse_weight, twist, roll)
     if points.found.ndim == 2:
@@ -99,11 +99,9 @@ def _hold(
     """Lever, weight and offset."""
     d = impedance(points.distance)
     weight = d / (4 * inverse_weight * (1 - d))
-    return (
-        points.point - reference,
-        jnp.where(overlap(points), weight, 0),
-        SPRING * d * points.distance,
-    )
+    lever = points.point - reference
+    weight = jnp.where(overlap(points), weight, 0)
+    return lever, weight, SPRING * d * points.distance
 
 
 def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
@@ -113,11 +111,18 @@ def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
 
     def of_body(body: tuple[Array, Array, Vec, Vec]) -> tuple[Vec, Array, Array]:
         *rows, reference = body
-        points = lambda row: Points(*row, normal=up)
-        one = lambda row: _hold(points(row), inverse_weight, reference)
-        return map_slots(one, tuple(rows), lambda row: overlap(points(row)), own=True)
 
-    of = lambda *numbers: [jnp.asarray(number, points.distance.dtype) for number in numbers]
+        def as_points(row: tuple[Array, Array, Vec]) -> Points:
+            return Points(*row, normal=up)
+
+        def one(row: tuple[Array, Array, Vec]) -> tuple[Vec, Array, Array]:
+            return _hold(as_points(row), inverse_weight, reference)
+
+        return map_slots(one, tuple(rows), lambda row: overlap(as_points(row)), own=True)
+
+    def of(*numbers: float) -> list[Array]:
+        return [jnp.asarray(number, points.distance.dtype) for number in numbers]
+
     up = Vec(*of(0, 0, 1))
     tangent = Vec(*of(0, 1, 0))
     bitangent = Vec(*of(-1, 0, 0))
@@ -184,31 +189,35 @@ def stiffness(c: Contacts, s: Strain) -> list[Array]:
     lever = c.lever
     # cost = 1/2 u.K u + (n.u)(q.w) + 1/2 w.P w  with u, w the relative motion at the contact
     by_n = n * nn + t * nk[0] + b * nk[1]  # K n
-    by_t, by_b = n * nk[0] + t * kk[0], n * nk[1] + b * kk[1]  # K t, K b
-    k_columns = [
-        by_n * n_j + by_t * t_j + by_b * b_j for n_j, t_j, b_j in zip(n, t, b, strict=True)
-    ]
+    by_t = n * nk[0] + t * kk[0]  # K t
+    by_b = n * nk[1] + b * kk[1]  # K b
+    k_columns = []
+    for n_j, t_j, b_j in zip(n, t, b, strict=True):
+        k_columns.append(by_n * n_j + by_t * t_j + by_b * b_j)
     kx, ky, kz = k_columns
     # K applied to e_j x lever, for the three axes j
-    k_arms = [kz * lever.y - ky * lever.z, kx * lever.z - kz * lever.x, ky * lever.x - kx * lever.y]
+    k_arms = [
+        kz * lever.y - ky * lever.z,
+        kx * lever.z - kz * lever.x,
+        ky * lever.x - kx * lever.y,
+    ]
     q = n * (c.twist * nk[2]) + t * (c.roll * nk[3]) + b * (c.roll * nk[4])
     turn = n * (c.twist**2 * kk[2])
     lean = t * (c.roll**2 * kk[3])
     tip = b * (c.roll**2 * kk[4])
     moment = lever.cross(n)
-    out = [part for i, column in enumerate(k_columns) for part in [*column][: i + 1]]
-    q_, n_, t_, b_, turn_, lean_, tip_, moment_ = (
-        [*v] for v in (q, n, t, b, turn, lean, tip, moment)
-    )
+    out = []
+    for i, column in enumerate(k_columns):
+        out += [*column][: i + 1]
+    vectors = (q, n, t, b, turn, lean, tip, moment)
+    q_, n_, t_, b_, turn_, lean_, tip_, moment_ = ([*v] for v in vectors)
     for i in range(3):
         out += [a + n_j * q_[i] for a, n_j in zip(k_arms[i], n_, strict=True)]
         swing = [*lever.cross(k_arms[i])]
-        out += [
-            swing[j]
-            + (moment_[i] * q_[j] + moment_[j] * q_[i])
-            + (turn_[i] * n_[j] + lean_[i] * t_[j] + tip_[i] * b_[j])
-            for j in range(i + 1)
-        ]
+        for j in range(i + 1):
+            coupled = moment_[i] * q_[j] + moment_[j] * q_[i]
+            rolled = turn_[i] * n_[j] + lean_[i] * t_[j] + tip_[i] * b_[j]
+            out.append(swing[j] + coupled + rolled)
     return out
 
 
@@ -233,7 +242,11 @@ def slope(weight: Array, s: Strain, ds: Strain, step: Array) -> tuple[Array, Arr
 
 def triangle(flat: Array) -> Sym6:
     """[21, ...], row by row, -> lower triangle."""
-    return [[flat[i * (i + 1) // 2 + j] for j in range(i + 1)] for i in range(6)]
+    rows = []
+    for i in range(6):
+        start = i * (i + 1) // 2
+        rows.append([flat[start + j] for j in range(i + 1)])
+    return rows
 
 
 def entry(m: Sym6, i: int, j: int) -> Array:
@@ -244,10 +257,15 @@ def entry(m: Sym6, i: int, j: int) -> Array:
 def times(m: Sym6, z: Motion) -> Motion:
     """A symmetric matrix times a motion."""
     values = [*z.linear, *z.angular]
-    rows = [add_all(entry(m, i, j) * values[j] for j in range(6)) for i in range(6)]
+    rows = []
+    for i in range(6):
+        rows.append(add_all(entry(m, i, j) * values[j] for j in range(6)))
     return Motion(Vec(*rows[:3]), Vec(*rows[3:]))
 
 
 def add(m: Sym6, other: Sym6) -> Sym6:
     """Sum of two symmetric matrices."""
-    return [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(m, other, strict=True)]
+    rows = []
+    for p, q in zip(m, other, strict=True):
+        rows.append([a + b for a, b in zip(p, q, strict=True)])
+    return rows

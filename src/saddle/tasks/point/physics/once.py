@@ -38,14 +38,13 @@ def stored(x: X) -> X:
 
 
 def _through_conditional(x: X) -> X:
-    real = [
-        leaf
-        for leaf in jax.tree.leaves(x)
-        if jnp.issubdtype(leaf.dtype, jnp.floating) and leaf.size
-    ]
-    if not real:
+    def is_real(leaf: Array) -> bool:
+        return bool(leaf.size) and jnp.issubdtype(leaf.dtype, jnp.floating)
+
+    real = next((leaf for leaf in jax.tree.leaves(x) if is_real(leaf)), None)
+    if real is None:
         return x
-    always = real[0].ravel()[0] != jnp.inf  # not known at compile time
+    always = real.ravel()[0] != jnp.inf  # not known at compile time
     return lax.cond(always, lambda y: y, lambda y: jax.tree.map(jnp.zeros_like, y), x)
 
 
@@ -72,7 +71,9 @@ def total(x: Array, axis: int = 0) -> Array:
     vectorised.
     """
     parts = [lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis])]
-    return add_all(parts) if parts else jnp.zeros((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
+    if not parts:
+        return jnp.zeros((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
+    return add_all(parts)
 
 
 def sum_slots(f: Callable[[Any], Array], slots: Any, used: Callable[[Any], Array]) -> Array:
@@ -110,9 +111,15 @@ def map_slots(
     rows, first, count = _rows(slots)
     if count == 1:
         return jax.tree.map(lambda v: jnp.expand_dims(v, axis), f(first))
-    one = lambda row: only_if(jnp.any(used(row)), lambda: f(row))
-    loop = lambda: lax.map(one, rows)
-    return jax.tree.map(lambda v: jnp.moveaxis(v, 0, axis), shared(loop) if own else loop())
+
+    def one(row: Any) -> X:
+        return only_if(jnp.any(used(row)), lambda: f(row))
+
+    def loop() -> X:
+        return lax.map(one, rows)
+
+    found = shared(loop) if own else loop()
+    return jax.tree.map(lambda v: jnp.moveaxis(v, 0, axis), found)
 
 
 def fold_slots(f: Callable[[X, Any], X], start: X, slots: Any, used: Callable[[Any], Array]) -> X:
@@ -123,10 +130,10 @@ def fold_slots(f: Callable[[X, Any], X], start: X, slots: Any, used: Callable[[A
         for k in range(_rows(slots)[2]):
             start = f(start, jax.tree.map(lambda v, k=k: v[k], slots))
         return start
-    step = lambda so_far, row: (
-        lax.cond(jnp.any(used(row)), lambda: f(so_far, row), lambda: so_far),
-        None,
-    )
+
+    def step(so_far: X, row: Any) -> tuple[X, None]:
+        return lax.cond(jnp.any(used(row)), lambda: f(so_far, row), lambda: so_far), None
+
     return lax.scan(step, start, slots)[0]
 
 
@@ -139,12 +146,18 @@ def per_body(f: Callable[[Any], X], bodies: Any) -> X:
     if not is_rolled():
         return f(bodies)
     count = max(v.shape[-2] for v in jax.tree.leaves(bodies) if jnp.ndim(v) > 1)
-    wide = lambda v: jnp.broadcast_to(v, (*v.shape[:-2], count, v.shape[-1]))
-    rows = jax.tree.map(
-        lambda v: jnp.moveaxis(wide(v), -2, 0) if jnp.ndim(v) else jnp.full(count, v), bodies
-    )
+
+    def first(v: Array) -> Array:
+        """Bodies along the first axis, one entry for each."""
+        if not jnp.ndim(v):
+            return jnp.full(count, v)
+        wide = jnp.broadcast_to(v, (*v.shape[:-2], count, v.shape[-1]))
+        return jnp.moveaxis(wide, -2, 0)
+
+    rows = jax.tree.map(first, bodies)
     if count == 1:
-        return jax.tree.map(lambda v: jnp.expand_dims(v, -2), f(jax.tree.map(lambda v: v[0], rows)))
+        only = f(jax.tree.map(lambda v: v[0], rows))
+        return jax.tree.map(lambda v: jnp.expand_dims(v, -2), only)
     return jax.tree.map(lambda v: jnp.moveaxis(v, 0, -2), lax.map(f, rows))
 
 

@@ -103,7 +103,10 @@ def robot_mass(yaw: Array) -> list[list[Array]]:
 
 def robot_force(yaw: Array, v: Planar) -> Planar:
     """The robot's inertia times v: the force that gives it the acceleration v."""
-    return Planar(*(add_all(a * b for a, b in zip(row, v, strict=True)) for row in robot_mass(yaw)))
+    force = []
+    for row in robot_mass(yaw):
+        force.append(add_all(a * b for a, b in zip(row, v, strict=True)))
+    return Planar(*force)
 
 
 def gradient(p: Problem, z: Unknown) -> Unknown:

@@ -72,7 +72,9 @@ def mass_matrix(kind: Kind, axes: Axes) -> list[list[Array]]:
     across, about = kind.inertia
     z = [*axes.z]
     zero = jnp.zeros_like(axes.z.x)
-    rows = [[zero + kind.mass if i == j else zero for j in range(i + 1)] for i in range(3)]
+    rows = []
+    for i in range(3):
+        rows.append([zero] * i + [zero + kind.mass])
     for i in range(3):
         turn = [(about - across) * z[i] * z[j] + (across if i == j else 0) for j in range(i + 1)]
         rows.append([zero] * 3 + turn)
