@@ -184,6 +184,15 @@ def test_a_task_that_lacks_the_constraint_is_left_out(study):
     assert [part.constraint for part in every.tasks if part.task == "Line-v0"] == [None]
 
 
+def test_runs_with_fewer_constraints_are_left_out(study):
+    runs, metrics = study
+    poor = runs.filter(stage="sweep")["run"].head(3).to_list()
+    second = pl.when(pl.col("run").is_in(poor)).then(None).otherwise(pl.col("cost_1"))
+    found = analysed((runs, metrics.with_columns(cost_1=second)), limits=(BOTH,))
+    assert any(text.startswith("3 runs of TwoCosts-v0 with fewer") for text in found.notes)
+    assert {part.constraint and len(part.constraint.others) for part in found.tasks} == {1}
+
+
 def made():
     """Two tasks; the first has a second constraint, whose cost is three times that of the first.
     Their stores know one lambda for all constraints.

@@ -16,6 +16,7 @@ from report.made import store
 
 from saddle import cli
 from saddle.analysis.simulate import BEND, simulate
+from saddle.analysis.simulate_several import TwoCosts, simulate_two
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -332,3 +333,32 @@ def test_the_file_stands_alone(report):
         r"<(script|link|img|iframe)[^>]+(src|href)=(?!\"data:)", text.split('<script type="app')[0]
     )
     assert len(text) < 500_000
+
+
+def test_each_of_two_constraints_has_its_answers_and_its_address(browser, tmp_path, capsys):
+    axis = (0.1, 0.5, 2.0)
+    rng = np.random.default_rng(0)
+    runs, metrics = simulate_two(TwoCosts(), rng, [axis, axis], [(69.44, 25.0)], seeds=3)
+    study, out = store(tmp_path / "two", runs, metrics), tmp_path / "two.html"
+    assert cli.main(["report", str(study), "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert cli.main(["analyze", str(study), "--json", "--limit", "69.44", "25"]) == 0
+    views = json.loads(capsys.readouterr().out)["tasks"]
+    page, troubles = browser.new_page(), []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(out.as_uri())
+    names = ["both (second at 25)", "second (both at 69.44)"]
+    for i, (name, limit) in enumerate(zip(names, (69.44, 25), strict=True)):
+        page.locator("#task").select_option(str(i))
+        expect(page.locator("#sentence")).to_contain_text(f"{name}. To keep the mean cost at")
+        expect(page.locator("#together li")).to_have_count(1)
+        assert float(page.locator("#limit-number").input_value()) == limit
+        same(page, "lambda-star", views[i]["limits"][0]["lambda"])
+    page.wait_for_timeout(300)  # the address follows a little later
+    assert "constraint=second" in page.url
+    page.reload()
+    expect(page.locator("#sentence")).to_contain_text(names[1])
+    series = page.locator("#series option").all_text_contents()
+    assert any("(others" in text for text in series)
+    page.close()
+    assert not troubles
