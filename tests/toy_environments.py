@@ -10,6 +10,8 @@ import time
 
 import numpy as np
 
+print("a greeting, as some packages have one")
+
 FAULTY_SEED = 7  # of the world in which faulty environments go wrong, in its third step
 
 
@@ -318,6 +320,16 @@ class Faint(Drift):
 class Unseeded(Drift):
     def reset(self, *, seed=None, options=None):
         return super().reset()
+
+
+class Chatters(Drift):
+    """It prints half a megabyte a step."""
+
+    def step(self, action):
+        if self.seed_used == FAULTY_SEED:
+            for stream in (sys.stdout, sys.stderr):
+                stream.write("x" * 2**19 + "\n")
+        return super().step(action)
 
 
 class Slow(Drift):

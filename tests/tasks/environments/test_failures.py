@@ -78,12 +78,25 @@ def test_slow_worlds_do_not_hang():
     worlds.close()
 
 
-def test_what_is_printed_goes_nowhere(capfd):
+def test_what_is_printed_goes_nowhere(capfd, caplog):
     worlds = go_wrong("Prints")
+    said = "Prints, world 3, step 3: it prints to standard output, which is not shown: the wind is"
     assert worlds.printed == (3, 3, "the wind is up")
     worlds.step(np.zeros((4, 2)))
     worlds.close()
+    assert caplog.text.count(said) == 1
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_printed_fills_no_disk():
+    worlds = saddle.make(f"toy_environments:Chatters?{OPTIONS}").worlds(1, 1)
+    worlds.reset(np.array([FAULTY_SEED], np.uint64))
+    for _ in range(5):
+        worlds.step(np.zeros((1, 2)))
+        (process,) = worlds._started
+        sizes = [os.fstat(file.fileno()).st_size for file in process._files()]
+        assert max(sizes) < 2**20
+    worlds.close()
 
 
 @pytest.mark.parametrize(

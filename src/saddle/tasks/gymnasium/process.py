@@ -2,6 +2,7 @@
 not stay.
 """
 
+import fcntl
 import json
 import os
 import select
@@ -48,8 +49,8 @@ class Process:
         self._beats = np.zeros(3, np.int64) if beats is None else beats
         self.printed: tuple[int, int] | None = None
         """World and step in which the environment printed something first."""
-        self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 (closed by `_end`)
-        self._errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115
+        self._output = _file_for_output()
+        self._errors = _file_for_output()
         self._replies, theirs = os.pipe()
         passed = [theirs]
         if "memory" in config:
@@ -176,6 +177,14 @@ class Process:
 
     def _of(self, world: int, what: str) -> str:
         return f"{self._called}, world {world}, {what}"
+
+
+def _file_for_output() -> IO[bytes]:
+    """A file without a name. What is printed always comes at its end, also after it was cut."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `_end`)
+    flags = fcntl.fcntl(file, fcntl.F_GETFL)
+    fcntl.fcntl(file, fcntl.F_SETFL, flags | os.O_APPEND)
+    return file
 
 
 def _started(

@@ -56,6 +56,7 @@ class EnvironmentWorlds:
         self._started: list[Process] = []
         self._begun = False
         self._told = False
+        self._told_of_output = False
         self._layout = _layout(spec, n, self.processes)
         self._memory = _memory(_size(self._layout))
         weakref.finalize(self, os.close, self._memory)
@@ -210,10 +211,23 @@ class EnvironmentWorlds:
                 self._start()
             for number, process in enumerate(self._started):
                 process.send(command, None if frames is None else frames[number])
-            return [process.answer() for process in self._started]
+            answers = [process.answer() for process in self._started]
         except BaseException:
             self.close()
             raise
+        self._tell_of_output()
+        return answers
+
+    def _tell_of_output(self) -> None:
+        """Say once that the environment prints, which nobody sees."""
+        if self._told_of_output or self.printed is None:
+            return
+        self._told_of_output = True
+        log.warning(
+            "%s, world %d, step %d: it prints to standard output, which is not shown: %s",
+            self._environment.name,
+            *self.printed,
+        )
 
     def _start(self) -> None:
         config = configuration(self._environment, self._facts.costs) | {
@@ -298,10 +312,21 @@ def cores() -> int:
 def _memory(size: int) -> int:
     """The descriptor of a file without a name, in memory where there is a place for such files."""
     shared = "/dev/shm"
-    descriptor, path = tempfile.mkstemp(dir=shared if os.access(shared, os.W_OK) else None)
-    os.unlink(path)  # noqa: PTH108 (a path as text)
-    os.ftruncate(descriptor, size)
-    return descriptor
+    for folder in (shared if os.access(shared, os.W_OK) else None, None):
+        descriptor, path = tempfile.mkstemp(dir=folder)
+        os.unlink(path)  # noqa: PTH108 (a path as text)
+        try:
+            # Room is taken now: where there is none, writing later would end the process.
+            os.posix_fallocate(descriptor, 0, size)
+        except OSError as error:
+            os.close(descriptor)
+            reason = error
+        else:
+            return descriptor
+    raise SaddleError(
+        f"there is no room for {size / 1e6:.0f} MB that worlds share ({reason.strerror}); use "
+        f"fewer worlds"
+    )
 
 
 def _layout(spec: TaskSpec, n: int, processes: int) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from .wire import (
     Wire,
     shared_arrays,
 )
-from .worlds import BatchWorlds, Beat, SingleWorlds
+from .worlds import STANDARD_OUTPUT, BatchWorlds, Beat, SingleWorlds
 
 Worlds = Union[SingleWorlds, BatchWorlds]
 
@@ -76,6 +76,7 @@ def _serve(wire: Wire, config: Mapping[str, Any], at: dict[str, Any]) -> None:
         wire.tell(NOTE, {"printed": True, "world": world, "step": step})
 
     worlds = _made(config, own, Beat(beats, first, printed), beats)
+    os.ftruncate(STANDARD_OUTPUT, 0)  # the greetings of packages, which do not count as printing
     wire.done()
     while True:
         beats[PHASE] = IDLE

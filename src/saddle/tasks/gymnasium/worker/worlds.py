@@ -22,6 +22,7 @@ from .spaces import Actions, flat
 from .wire import PHASE, RESETTING, STEPPING, TICKS, WORLD
 
 LEAVE, ANEW, RESTORE = 0, 1, 2  # what a load does with a world
+STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # file descriptors
 MOST_PRINTED = 1 << 20  # bytes that an environment may print before they are thrown away
 
 Arrays = Dict[str, np.ndarray]
@@ -36,7 +37,6 @@ class Beat:
         self._row = row
         self._first = first
         self._printed = printed
-        self._output = 0
         self._told = False
 
     def at(self, world: int, phase: int) -> None:
@@ -46,17 +46,16 @@ class Beat:
         self._row[TICKS] += 1
 
     def look_at_output(self, world: int, taken: np.ndarray) -> None:
-        """Tell once that something was printed, and keep what is printed from filling a disk."""
-        size = os.fstat(1).st_size
-        if size == self._output:
-            return
-        if not self._told:
+        """Tell once in which world's step something was printed first."""
+        if not self._told and os.fstat(STANDARD_OUTPUT).st_size:
             self._told = True
             self._printed(self._first + world, int(taken[world]))
-        if size > MOST_PRINTED:
-            os.ftruncate(1, 0)
-            size = 0
-        self._output = size
+
+    def keep_output_small(self) -> None:
+        """Throw away what was printed before it fills a disk."""
+        for descriptor in (STANDARD_OUTPUT, STANDARD_ERROR):
+            if os.fstat(descriptor).st_size > MOST_PRINTED:
+                os.ftruncate(descriptor, 0)
 
 
 class SingleWorlds:
@@ -110,6 +109,7 @@ class SingleWorlds:
             elif late[world]:
                 ended.append(world)
             self._beat.look_at_output(world, arrays["taken"])
+        self._beat.keep_output_small()
         arrays["obs"][:] = arrays["final"]
         if ended:
             arrays["episode"][ended] += 1
@@ -206,6 +206,7 @@ class BatchWorlds:
         arrays["obs"][:] = arrays["final"]
         self._go_on(obs, ended | late)
         self._beat.look_at_output(0, arrays["taken"])
+        self._beat.keep_output_small()
 
     def _go_on(self, obs: Any, ended: np.ndarray) -> None:
         """New episodes where one ended."""
