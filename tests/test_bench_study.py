@@ -84,7 +84,7 @@ def test_worlds_on_the_device_are_wide(monkeypatch):
 
 
 def test_native_task_at_toy_size(tmp_path):
-    result = study.measure(HOPPER, 1, 1, TINY, tmp_path / "s")
+    result = study.measure(HOPPER, 1, 1, TINY, tmp_path / "s", print)
     assert result.engine == "native" and result.steps_per_second > 0 and result.rollout_s > 0
 
 
@@ -132,4 +132,4 @@ def test_a_study_that_breaks_is_an_error(tmp_path, monkeypatch):
 
     monkeypatch.setattr(study.PopulationProgram, "epoch", broken)
     with pytest.raises(SaddleError, match="the bench's study failed: no room"):
-        study.measure(CIRCLE, 1, 1, TINY, tmp_path / "s")
+        study.measure(CIRCLE, 1, 1, TINY, tmp_path / "s", print)

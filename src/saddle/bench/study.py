@@ -4,10 +4,9 @@ the learner.
 
 import os
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,8 @@ from saddle.study.program import PopulationProgram
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
 from saddle.study.unit import Messages
+
+OnMessage = Callable[[str], None]
 
 ROLLOUTS = 2  # timed alone, after one that compiles
 
@@ -79,22 +80,36 @@ class Watched(PopulationProgram):
 
 
 def measure_in(
-    out: Path | None, name: str, members: int, epochs: int, learner: LearnerSettings
+    out: Path | None,
+    name: str,
+    members: int,
+    epochs: int,
+    learner: LearnerSettings,
+    on_message: OnMessage,
 ) -> Result:
-    """Run a small study in a folder of its own below `out`, or in a temporary one."""
+    """Run a small study in a folder of its own below `out`, or in a temporary one. on_message is
+    told what its worker says.
+    """
     if out is not None:
         folder = out / f"{plans.short(name)}-{learner.precision}"
-        return measure(name, members, epochs, learner, folder)
+        return measure(name, members, epochs, learner, folder, on_message)
     with tempfile.TemporaryDirectory() as folder:
-        return measure(name, members, epochs, learner, Path(folder) / "study")
+        return measure(name, members, epochs, learner, Path(folder) / "study", on_message)
 
 
-def measure(name: str, members: int, epochs: int, learner: LearnerSettings, folder: Path) -> Result:
+def measure(
+    name: str,
+    members: int,
+    epochs: int,
+    learner: LearnerSettings,
+    folder: Path,
+    on_message: OnMessage,
+) -> Result:
     """Run a small study in `folder`: one epoch that compiles, then `epochs` that count."""
     learner = _laid_out(name, learner)
     check_members(name, learner, members)
     plan = _plan(name, members, epochs, learner)
-    program, finish_s = _carried_out(plan, folder)
+    program, finish_s = _carried_out(plan, folder, on_message)
     seconds = [end - began for began, end in program.times[1:]]
     elapsed = program.times[-1][1] - program.times[0][1]
     population = program.population
@@ -128,13 +143,12 @@ def gpu_hours(results: Sequence[Result]) -> dict[str, float]:
     """Hours of the preset 'paper' at these rates, by precision; only where all its tasks were
     measured.
     """
-    steps, hours = study_steps(), {}
-    for precision in dict.fromkeys(result.precision for result in results):
-        rates = {
-            result.task: result.steps_per_second
-            for result in results
-            if result.precision == precision
-        }
+    steps = study_steps()
+    rates_of: dict[str, dict[str, float]] = {}
+    for result in results:
+        rates_of.setdefault(result.precision, {})[result.task] = result.steps_per_second
+    hours = {}
+    for precision, rates in rates_of.items():
         if set(steps) <= set(rates):
             hours[precision] = sum(count / rates[task] for task, count in steps.items()) / 3600
     return hours
@@ -164,7 +178,7 @@ def _plan(name: str, members: int, epochs: int, learner: LearnerSettings) -> Pla
     return Plan("bench", (name,), stages, seeds=(0,), steps=steps, learner=learner, members=members)
 
 
-def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
+def _carried_out(plan: Plan, folder: Path, on_message: OnMessage) -> tuple[Watched, float]:
     """The program after its last epoch, and the seconds that the study took to end from there."""
     made: list[Watched] = []
 
@@ -177,19 +191,16 @@ def _carried_out(plan: Plan, folder: Path) -> tuple[Watched, float]:
     study = prepare(plan, folder, resume=False)
     notes = Messages()
     Worker(study, make, plan.chunk, notes, Stopper()).work()
-    _check(study, notes)
+    _check(study)
+    for text in notes.said:
+        on_message(text)
     return made[0], time.perf_counter() - made[0].times[-1][1]
 
 
-def _check(study: Study, notes: Messages) -> None:
+def _check(study: Study) -> None:
     """A unit that broke has no speed."""
-    broken = [
-        progress["error"]
-        for unit in study.units()
-        if (progress := study.progress(unit)).get("error")
-    ]
+    errors = (study.progress(unit).get("error") for unit in study.units())
+    broken = [error for error in errors if error]
     if broken:
         hint = "; use fewer --members" if "RESOURCE_EXHAUSTED" in broken[0] else ""
         raise SaddleError(f"the bench's study failed: {broken[0]}{hint}")
-    if notes.said:
-        print("\n".join(notes.said), file=sys.stderr)

@@ -12,6 +12,7 @@ from saddle.bench.study import Result
 from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings, Precision, learner_to_dict
+from saddle.streams import note
 from saddle.tables import Column, print_table
 from saddle.words import counted
 
@@ -42,7 +43,7 @@ def bench_study(
     for name in chosen:
         for precision in dict.fromkeys(precisions):
             settings = dataclasses.replace(learner, precision=precision)
-            result = measuring.measure_in(out, name, members, epochs, settings)
+            result = measuring.measure_in(out, name, members, epochs, settings, note)
             results.append(result)
             _say(result, as_json, first=len(results) == 1)
     hours = measuring.gpu_hours(results)
