@@ -231,6 +231,14 @@ def test_check_of_other_tasks(capsys):
     assert "has costs and a length of its own" in capsys.readouterr().err
 
 
+def test_check_tells_of_actions_without_bounds(capsys):
+    """The twins of the closed-form tasks take any number."""
+    code, _, said = check(
+        capsys, "learners.twins:BanditEnv", "--cost", "cost", "--episode-length", "1"
+    )
+    assert code == 0 and "1 of 1 actions have no bounds" in said
+
+
 def test_check_forecasts_a_frontier(capsys, monkeypatch):
     """9 lambdas x 3 seeds, 60 epochs of 4,000 steps each, in three rounds that each compile."""
     monkeypatch.setattr("saddle.study.estimate.of_task", lambda *given: Pace(10.0, 0.5))

@@ -41,6 +41,21 @@ def problems(
     ]
 
 
+def of_actions(low: np.ndarray, high: np.ndarray) -> list[Problem]:
+    """What to say of an environment's actions. low, high [action_dim]: their bounds."""
+    free = ~(np.isfinite(low) & np.isfinite(high))
+    if not free.any():
+        return []
+    return [
+        Problem(
+            f"{int(free.sum())} of {len(free)} actions have no bounds, so that they are passed on "
+            f"as they are: a policy begins with numbers of about -1 to 1, and hardly learns where "
+            f"others are meant; scale them in the environment, or give their space bounds",
+            wrong=False,
+        )
+    ]
+
+
 def _of_episodes(spec: TaskSpec, trial: Trial, learner: LearnerSettings) -> Iterator[Problem]:
     if not trial.seeds_repeat:
         yield Problem(

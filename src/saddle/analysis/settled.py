@@ -40,9 +40,9 @@ def still_moving(swept: pl.DataFrame) -> list[str]:
         noise = float(gains.std(ddof=1)) / np.sqrt(len(gains))
         if abs(change) > max(STANDARD_ERRORS * noise, LEAST * span):
             verb = "rose" if change > 0 else "fell"
-            moved.append(
-                f"{name} {verb} by {abs(change):.3g}, {abs(change) / span:.0%} of its span"
-            )
+            share = abs(change) / span
+            compared = f"{share:.0%} of" if share < 1 else "more than"
+            moved.append(f"{name} {verb} by {abs(change):.3g}, {compared} its span")
     if not moved:
         return []
     return [

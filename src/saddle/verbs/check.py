@@ -13,7 +13,7 @@ from rich.text import Text
 from saddle import tasks, trial
 from saddle.console import console
 from saddle.errors import SaddleError
-from saddle.inspection import Problem, bounds_of, problems
+from saddle.inspection import Problem, bounds_of, of_actions, problems
 from saddle.learners import PPO
 from saddle.study import estimate
 from saddle.study.frontier import Wish, pilot_plan, rounds_left
@@ -87,6 +87,8 @@ def examine(task: str, quick: bool = False) -> Report:
         wish = Wish(task)
         plan = pilot_plan(wish, spec)
         found = problems(spec, seen, PPO(), bounds_of(made))
+        if facts is not None and not spec.choices:
+            found += of_actions(facts.action_low, facts.action_high)
         if not quick and not any(problem.wrong for problem in found):
             forecast = _forecast(wish, plan, len(spec.constraints))
     except SaddleError as error:
