@@ -1,5 +1,6 @@
 """`saddle frontier`: a task's frontier, lambda* and regimes, from an environment to the page."""
 
+import shlex
 from pathlib import Path
 
 from saddle import tasks
@@ -52,7 +53,7 @@ def _tell(study: Study, wish: Wish) -> None:
     report(study.path, study.path / "report.html", options)
     analyze(study.path, options, as_json=False)
     console().print(
-        f"next: saddle evaluate {study.path}; or saddle play {wish.task} --policy "
+        f"next: saddle evaluate {study.path}; or saddle play {shlex.quote(wish.task)} --policy "
         f"{study.path}/policies/RUN",
         soft_wrap=True,
     )
