@@ -1,6 +1,7 @@
 """The command line: help, exit codes, and what each verb hands to the code behind it."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -114,6 +115,17 @@ def test_importing_the_learner_starts_no_device():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "0", done.stderr
+
+
+def test_a_signal_while_a_command_leaves_ends_it_without_words():
+    """What libraries do at their exit would be interrupted with a traceback."""
+    code = (
+        "import atexit, os, signal, sys\nfrom saddle.cli import main\n"
+        "sys.argv[1:] = ['--version']\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT)); main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGINT and done.stderr == ""
 
 
 def test_help_loads_nothing_heavy():

@@ -456,6 +456,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    finally:
+        process.leaves()
 
 
 def _dispatch(argv: Sequence[str]) -> int:

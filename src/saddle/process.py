@@ -4,6 +4,8 @@ A command's time limit counts from its start, and may end its process. A call fr
 neither.
 """
 
+import contextlib
+import signal
 import time
 
 _BEGAN = time.monotonic()
@@ -14,6 +16,15 @@ def becomes_command() -> None:
     """Say that the process is a command: it ends when the command does."""
     global _is_command
     _is_command = True
+
+
+def leaves() -> None:
+    """Say that the command is over: a signal that comes while the process leaves ends it at once,
+    without a traceback of what libraries do at their exit.
+    """
+    if _is_command:
+        with contextlib.suppress(ValueError):  # only the main thread has a say in signals
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def began() -> float | None:
