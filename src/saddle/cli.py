@@ -42,6 +42,15 @@ Start = Annotated[
         help_behavior_hint="(default: random weights)",
     ),
 ]
+Resume = Annotated[bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")]
+LimitTime = Annotated[
+    str | None,
+    arg(
+        metavar="TIME",
+        help="Stop cleanly after, e.g., 9m.",
+        help_behavior_hint="(default: never)",
+    ),
+]
 
 app = Verbs()
 
@@ -169,17 +178,8 @@ def train(
     steps: Annotated[float, arg(metavar="N", help="Env steps of each run.")] = PUBLISHED_STEPS,
     learner: LearnerSettings = PPO(),
     start: Start = None,
-    resume: Annotated[
-        bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")
-    ] = False,
-    limit_time: Annotated[
-        str | None,
-        arg(
-            metavar="TIME",
-            help="Stop cleanly after, e.g., 9m.",
-            help_behavior_hint="(default: never)",
-        ),
-    ] = None,
+    resume: Resume = False,
+    limit_time: LimitTime = None,
     tensorboard: Annotated[
         bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")
     ] = False,
@@ -249,17 +249,8 @@ def frontier(
     environment: Surroundings = EnvironmentOptions(),
     learner: LearnerSettings = PPO(),
     start: Start = None,
-    resume: Annotated[
-        bool, arg(help="Go on from the last checkpoint in DIR.", help_behavior_hint="")
-    ] = False,
-    limit_time: Annotated[
-        str | None,
-        arg(
-            metavar="TIME",
-            help="Stop cleanly after, e.g., 9m.",
-            help_behavior_hint="(default: never)",
-        ),
-    ] = None,
+    resume: Resume = False,
+    limit_time: LimitTime = None,
 ) -> int:
     """Find a task's frontier: which multipliers to train is chosen on the way, then words, figures
     and a page say what return each cost limit buys.

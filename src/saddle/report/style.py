@@ -17,7 +17,6 @@ from saddle.palette import INK as INK
 from saddle.palette import MUTED as MUTED
 
 COLUMN, PAGE = 3.4, 7.0  # inches
-FAINT = "#d5dae0"
 RETURN = palette.BLUE
 COST = palette.VERMILLION
 FRONTIER = INK

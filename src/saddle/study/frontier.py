@@ -209,7 +209,7 @@ def choose(
         found = outcomes(study, i)
         own = [limit[i] for limit in limits]
         axes.append((*found.lambdas, *next_lambdas(found, own, count)))
-    there = {lambda_of(value) for stage in plan_of(study).stages for value in stage.lambdas}
+    there = {value for stage in plan_of(study).stages for value in stage.lambdas}
     return tuple(value for value in _grid(axes) if value not in there)
 
 

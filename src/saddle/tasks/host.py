@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Num, UInt64
 
+from saddle.errors import SaddleError
 from saddle.tasks.spec import TaskSpec
 
 
@@ -83,3 +84,15 @@ def random_actions(spec: TaskSpec, draw: np.random.Generator, worlds: int) -> np
     if spec.choices:
         return draw.integers(0, spec.choices, shape).astype(np.int32)
     return draw.uniform(-1, 1, shape).astype(np.float32)
+
+
+def check_actions(spec: TaskSpec, worlds: int, actions: np.ndarray) -> np.ndarray:
+    """The actions of so many worlds, if these can take them; else one line that says why not."""
+    wanted = (worlds, spec.action_dim)
+    if np.shape(actions) != wanted:
+        raise SaddleError(f"{spec.name} takes actions of shape {wanted}, not {np.shape(actions)}")
+    if not np.isfinite(actions).all():
+        raise SaddleError(
+            "an action must be finite, these hold NaN or infinity; check the policy that made them"
+        )
+    return np.asarray(actions)

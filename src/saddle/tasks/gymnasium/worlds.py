@@ -18,7 +18,7 @@ from saddle.tasks.gymnasium.facts import Facts, configuration
 from saddle.tasks.gymnasium.process import Process
 from saddle.tasks.gymnasium.worker import wire
 from saddle.tasks.gymnasium.worker.worlds import ANEW, LEAVE, RESTORE
-from saddle.tasks.host import HostStep, Restarted
+from saddle.tasks.host import HostStep, Restarted, check_actions
 from saddle.tasks.spec import TaskSpec
 
 log = logging.getLogger("saddle")
@@ -265,17 +265,7 @@ class EnvironmentWorlds:
         """The actions, if the worlds can take them; else one line that says why not."""
         if not self._begun:
             raise SaddleError("the worlds do not exist yet: call reset first")
-        wanted = (self.worlds, self.spec.action_dim)
-        if np.shape(actions) != wanted:
-            raise SaddleError(
-                f"{self.spec.name} takes actions of shape {wanted}, not {np.shape(actions)}"
-            )
-        if not np.isfinite(actions).all():
-            raise SaddleError(
-                "an action must be finite, these hold NaN or infinity; check the policy that made "
-                "them"
-            )
-        return np.asarray(actions)
+        return check_actions(self.spec, self.worlds, actions)
 
     def _check_finite(self, names: tuple[str, ...], steps: np.ndarray) -> None:
         """No observation, reward or cost is NaN or infinite."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from saddle.errors import SaddleError
-from saddle.tasks.host import HostStep
+from saddle.tasks.host import HostStep, check_actions
 from saddle.tasks.spec import TaskSpec
 from saddle.tasks.velocity.body import Body, observe, settle, upright
 from saddle.tasks.velocity.threads import Physics
@@ -153,17 +153,7 @@ class NativeWorlds:
         """The actions, if the worlds can take them; else one line that says why not."""
         if not self._draws:
             raise SaddleError("the worlds do not exist yet: call reset first")
-        wanted = (self.worlds, self.spec.action_dim)
-        if np.shape(actions) != wanted:
-            raise SaddleError(
-                f"{self.spec.name} takes actions of shape {wanted}, not {np.shape(actions)}"
-            )
-        if not np.isfinite(actions).all():
-            raise SaddleError(
-                "an action must be finite, these hold NaN or infinity; check the policy that made "
-                "them"
-            )
-        return np.asarray(actions)
+        return check_actions(self.spec, self.worlds, actions)
 
     def _report(self, diverged: np.ndarray) -> None:
         self.diverged += diverged
