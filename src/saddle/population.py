@@ -24,14 +24,14 @@ from saddle.collect import collector, episodes, normalise
 from saddle.collect.episodes import Window
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Rollout, Worlds, by_member
-from saddle.collect.steps import no_moments
+from saddle.collect.steps import contexts, no_moments
 from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners.settings import LearnerSettings
 from saddle.multipliers.stacked import Multiplier, Rules
 from saddle.tasks import Task
 
-LEARN = 2  # what an epoch's key is folded with to learn; collect.steps.RESET and ACT are 0 and 1
+LEARN = 2  # what an epoch's key is folded with to learn; collect.steps has the others
 
 FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
 REASONS = {
@@ -241,7 +241,9 @@ class Population:
         steps = self.settings.steps_per_epoch // count
         shape = (steps, len(self.members), count)
         constraints = len(self.spec.constraints)
-        obs = jax.random.normal(jax.random.key(0), (*shape, self.spec.obs_dim))
+        context = contexts(self._learner, self._keys(0), count, 0)
+        seen = self.spec.obs_dim + context.shape[-1]
+        obs = jax.random.normal(jax.random.key(0), (*shape, seen))
         flags = jnp.zeros(shape, bool)
         actor = self._learner.actor(state.members.learner)
         over_members = jax.vmap(self._learner.act)

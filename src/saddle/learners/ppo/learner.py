@@ -94,14 +94,13 @@ class PPOLearner:
         values = _values(ppo, state.critics, rollout.obs)
         advantage = _advantages(ppo, state.critics, rollout, values)
         targets = advantage + values
-        samples = _samples(ppo, rollout, advantage, targets)
+        samples = _samples(ppo, rollout, advantage, targets, lam)
         left = 1 - progress if ppo.lr_decay else jnp.ones(())
         done = improve(
             ppo,
             self.family,
             state,
             samples,
-            lam,
             keys,
             ppo.actor_lr * left,
             active,
@@ -194,12 +193,13 @@ def _advantages(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: Ar
     )
 
 
-def _samples(ppo: PPO, rollout: Rollout, advantage: Array, targets: Array) -> Samples:
-    """[M, N, ...]."""
+def _samples(ppo: PPO, rollout: Rollout, advantage: Array, targets: Array, lam: Array) -> Samples:
+    """[M, N, ...], all of a member's at its multipliers lam [M, m]."""
     treat = advantages.standardise if ppo.standardise else advantages.centre
     reward = jax.vmap(treat)(by_member(advantage[..., 0]))
     costs = jax.vmap(advantages.centre)(by_member(advantage[..., 1:]))
     chosen: Chosen = rollout.extras
+    members, count = reward.shape
     return Samples(
         obs=by_member(rollout.obs),
         action=by_member(rollout.action),
@@ -207,6 +207,7 @@ def _samples(ppo: PPO, rollout: Rollout, advantage: Array, targets: Array) -> Sa
         log_prob=by_member(chosen.log_prob),
         advantage=jnp.concatenate([reward[..., None], costs], -1),
         target=by_member(targets),
+        lam=jnp.broadcast_to(lam[:, None], (members, count, lam.shape[1])),
     )
 
 
