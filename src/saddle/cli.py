@@ -186,7 +186,7 @@ def train(
     environment: Surroundings = EnvironmentOptions(),
 ) -> int:
     """Train one multiplier rule on a task: --multiplier:ga (the default), --multiplier:fixed,
-    --multiplier:pid ...
+    --multiplier:pid ... With --learner:conditioned lambda is drawn, and the rule is 'dial'.
 
     --learner:NAME chooses another learner than ppo, one of an installed package or module:Class;
     its settings are then the options --learner.SETTING.
@@ -490,13 +490,18 @@ def _for_this_machine(kind: type[LearnerSettings]) -> LearnerSettings:
 
 
 def _set_learner(verb: Any, settings: LearnerSettings) -> None:
-    """The parser reads a verb's options from its signature: the type of `learner`, and its
-    default.
+    """The parser reads a verb's options from its signature: the type of `learner`, its default, and
+    the default of a rule beside it.
     """
     verb.__annotations__["learner"] = type(settings)
-    defaults = []
+    defaults: list[Any] = []
     for default in verb.__defaults__:
-        defaults.append(settings if isinstance(default, LearnerSettings) else default)
+        if isinstance(default, LearnerSettings):
+            defaults.append(settings)
+        elif isinstance(default, Rule):
+            defaults.append(settings.usual_rule())
+        else:
+            defaults.append(default)
     verb.__defaults__ = tuple(defaults)
 
 

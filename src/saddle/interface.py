@@ -14,7 +14,7 @@ from saddle import tasks
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
-from saddle.multipliers import Fixed, GradientAscent, Rule
+from saddle.multipliers import Fixed, Rule
 from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
@@ -41,7 +41,7 @@ def train(
     task: str,
     out: Path | str,
     *,
-    rule: Rule = GradientAscent(),
+    rule: Rule | None = None,
     limits: Sequence[float] = (USUAL_LIMIT,),
     seeds: int = 1,
     steps: int = PUBLISHED_STEPS,
@@ -54,9 +54,10 @@ def train(
     """Train one multiplier rule on a task with seeds 0 to seeds - 1; returns the study in the
     directory `out`.
 
-    `limits` has a cost limit for each constraint; a fixed rule does not use it. With `resume` a
-    training that is there already goes on; `limit_seconds` ends it cleanly in time, which
-    `study.finished` then tells.
+    Without `rule` it is the learner's usual one: gradient ascent, or the dial of a policy that
+    takes lambda as an input. `limits` has a cost limit for each constraint; a fixed rule and a dial
+    do not use it. With `resume` a training that is there already goes on; `limit_seconds` ends it
+    cleanly in time, which `study.finished` then tells.
     """
     plan = training_plan(task, rule, tuple(limits), seeds, steps, learner)
     return run_study(
@@ -141,7 +142,7 @@ def frontier(
 
 def training_plan(
     task: str,
-    rule: Rule,
+    rule: Rule | None,
     limits: tuple[float, ...],
     seeds: int,
     steps: int,
@@ -150,9 +151,12 @@ def training_plan(
     """A training as a study of one stage, saved often and with its checkpoints kept."""
     if seeds < 1:
         raise SaddleError(f"--seeds is {seeds}; it must be at least 1")
+    rule = rule or learner.usual_rule()
     Member(0, rule, limits)  # says what is wrong with a limit
     if isinstance(rule, Fixed):
         stage = Stage("train", lambdas=(rule.init,))
+    elif rule.drawn:
+        stage = Stage("train", rules=(rule,))
     else:
         stage = Stage("train", rules=(rule,), limits=(limits,))
     chunk = Chunking(epochs=5, seconds=30.0, share=0.05, keep=True)
