@@ -52,6 +52,16 @@ LimitTime = Annotated[
     ),
 ]
 
+Multipliers = Annotated[
+    tuple[float, ...],
+    arg(
+        name="lambda",
+        metavar="L ...",
+        help="Set the policy's dial to this multiplier; with several constraints one of each.",
+        help_behavior_hint="",
+    ),
+]
+
 app = Verbs()
 
 
@@ -123,6 +133,15 @@ def play(
     lidar: Annotated[
         bool, arg(help="Draw the lidar readings around the robot.", help_behavior_hint="")
     ] = False,
+    multipliers: Multipliers = (),
+    limit: Annotated[
+        tuple[float, ...],
+        arg(
+            metavar="D ...",
+            help="Set the policy's dial for this cost limit, as 'saddle dial' does.",
+            help_behavior_hint="",
+        ),
+    ] = (),
     environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play one episode and draw it: a point task from above, with the robot's way; a velocity task
@@ -133,7 +152,7 @@ def play(
     from saddle.verbs.play import play
 
     picture = out or Path(f"{references.last_part(task)}.png")
-    play(environment.applied_to(task), policy, picture, seed, steps, lidar)
+    play(environment.applied_to(task), policy, picture, seed, steps, lidar, multipliers, limit)
 
 
 @app.command
@@ -293,6 +312,7 @@ def evaluate(
             help_behavior_hint="(default: their own)",
         ),
     ] = None,
+    multipliers: Multipliers = (),
     environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play trained policies, by their mean and as trained: return, cost, and the share of violating
@@ -300,7 +320,55 @@ def evaluate(
     """
     from saddle.verbs.evaluate import evaluate
 
-    evaluate(path, episodes, limit, seed, as_json, environment.applied_to_option(task))
+    name = environment.applied_to_option(task)
+    evaluate(path, episodes, limit, seed, as_json, name, multipliers)
+
+
+@app.command
+def dial(
+    path: Annotated[
+        Positional[Path], arg(metavar="DIR", help="A study or training, or the folder of a policy.")
+    ],
+    limits: Annotated[
+        UseAppendAction[tuple[tuple[float, ...], ...]],
+        arg(
+            name="limit",
+            metavar="D ...",
+            help="Cost limits; with several constraints one of each, and --limit again for further "
+            "sets.",
+            help_behavior_hint="(required)",
+        ),
+    ] = (),
+    episodes: Annotated[int, arg(metavar="N", help="Episodes at each setting.")] = 100,
+    seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
+    as_trained: Annotated[
+        bool,
+        arg(
+            help="Play with the noise of training.",
+            help_behavior_hint="(default: by the policy's mean)",
+        ),
+    ] = False,
+    as_json: Json = False,
+    task: Annotated[
+        str | None,
+        arg(
+            metavar="TASK",
+            help="Play in another task of the same sizes.",
+            help_behavior_hint="(default: the policy's own)",
+        ),
+    ] = None,
+    environment: Surroundings = EnvironmentOptions(),
+) -> None:
+    """Find where to set the dial of a policy that takes lambda as an input, for a cost limit: by
+    playing, without training.
+
+    An upper bound of the mean cost has to keep the limit. Limits that no setting keeps, and limits
+    that do not bind, are said to be that.
+    """
+    from saddle.verbs.dial import dial
+
+    name = environment.applied_to_option(task)
+    dial(path, limits, episodes, seed, as_trained, name, as_json)
 
 
 @app.command

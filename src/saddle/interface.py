@@ -14,7 +14,7 @@ from saddle import tasks
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
-from saddle.multipliers import Fixed, Rule
+from saddle.multipliers import Fixed, Rule, lambda_of
 from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
@@ -193,13 +193,16 @@ def _limit_sets(limits: Limits) -> tuple[tuple[float, ...], ...]:
     return (*sets, numbers) if numbers else tuple(sets)
 
 
-def load_policy(path: Path | str) -> "Policy":
+def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None = None) -> "Policy":
     """An exported policy, or a run's in a study: a function from observations [..., obs_dim] to
     actions.
+
+    `multiplier` is where to set the dial of a policy that has one: a lambda for all constraints, or
+    one for each. `saddle.dial` finds it for a limit.
     """
     from saddle import policies
 
-    return policies.load(path)
+    return policies.load(path, lam=None if multiplier is None else lambda_of(multiplier))
 
 
 @dataclass

@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from saddle.collect.rollout import Decision, Rollout, by_member
-from saddle.dial import Dial
+from saddle.dial_inputs import Dial
 from saddle.learners.api import Learned
 from saddle.learners.conditioned import strata
 from saddle.learners.conditioned.settings import Conditioned
@@ -31,12 +31,12 @@ class ConditionedLearner(PPOLearner):
         super().__init__(settings, spec)
         constraints = len(spec.constraints)
         low, high = settings.lambda_low, settings.lambda_high
-        self.dial = Dial(low, high, settings.knots, constraints)
+        self.dial = Dial(low, high, constraints)
         self.strata = Strata(low, high, settings.strata_of(constraints), constraints)
 
     def init(self, key: Array) -> PPOState:
         """One untrained member, whose networks see the observation and the dial."""
-        inputs = self.spec.obs_dim + self.dial.width
+        inputs = self.spec.obs_dim + self.dial.constraints
         return init(key, self.settings, inputs, self.family, self.dial.constraints)
 
     def draw_context(self, worlds: int, key: Array) -> Array:
@@ -83,9 +83,9 @@ class ConditionedLearner(PPOLearner):
         """The member with the actor of an exported policy; where that has no dial, it acts alike at
         all multipliers.
         """
-        if "dial" not in facts:
+        if facts["dial"] is None:
             first = arrays["w0"]
-            unmoved = np.zeros((self.dial.width, first.shape[1]), first.dtype)
+            unmoved = np.zeros((self.dial.constraints, first.shape[1]), first.dtype)
             arrays = arrays | {"w0": np.concatenate([first, unmoved])}
             facts = facts | {"dial": self.dial._asdict()}
         return super().begin_from(state, arrays, facts)
@@ -95,7 +95,9 @@ class ConditionedLearner(PPOLearner):
         return super().policy_facts() | {"dial": self.dial._asdict()}
 
     def _seen(self, obs: Array) -> Array:
-        """Observations [..., obs_dim + m] as the networks see them: [..., obs_dim + width]."""
+        """Observations with log10 of multipliers behind them, as the networks see both: [...,
+        obs_dim + m].
+        """
         size = self.spec.obs_dim
         return jnp.concatenate([obs[..., :size], self.dial.inputs(obs[..., size:])], -1)
 

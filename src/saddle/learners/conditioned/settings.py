@@ -44,8 +44,6 @@ class Conditioned(PPO):
     scaled in each part apart, and returns and costs are logged for each. None: 9; of two
     constraints 5 each, of more 3 each.
     """
-    knots: int = 5
-    """Hat functions of each log lambda that the networks see beside the number itself; 0: none."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,8 +54,6 @@ class Conditioned(PPO):
             )
         if self.strata is not None and self.strata < 2:
             raise SaddleError(f"strata is {self.strata}; the range has at least 2 parts")
-        if self.knots < 0 or self.knots == 1:
-            raise SaddleError(f"knots is {self.knots}; use 0, or at least 2")
 
     def check_rule(self, rule: Rule) -> None:
         """Multipliers are drawn, so no rule moves them."""
@@ -78,13 +74,9 @@ class Conditioned(PPO):
         return ConditionedLearner(self, spec)
 
     def member_bytes(self, obs_dim: int, action_dim: int, constraints: int) -> int:
-        """As PPO's, with the inputs of the dial."""
-        return super().member_bytes(self._inputs(obs_dim, constraints), action_dim, constraints)
+        """As PPO's, with an input for each multiplier."""
+        return super().member_bytes(obs_dim + constraints, action_dim, constraints)
 
     def flop(self, obs_dim: int, action_dim: int, constraints: int) -> float:
-        """As PPO's, with the inputs of the dial."""
-        return super().flop(self._inputs(obs_dim, constraints), action_dim, constraints)
-
-    def _inputs(self, obs_dim: int, constraints: int) -> int:
-        """What the networks see at a step: numbers of the observation and of the dial."""
-        return obs_dim + constraints * (1 + self.knots)
+        """As PPO's, with an input for each multiplier."""
+        return super().flop(obs_dim + constraints, action_dim, constraints)

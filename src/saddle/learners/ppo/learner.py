@@ -55,7 +55,7 @@ class PPOLearner:
         self, state: PPOState, arrays: dict[str, np.ndarray], facts: dict[str, Any]
     ) -> PPOState:
         """The member with the actor of an exported policy; its critics stay as they are."""
-        ours = self.policy_facts()
+        ours = {"dial": None, **self.policy_facts()}
         for name, value in ours.items():
             if facts[name] != value:
                 raise SaddleError(
