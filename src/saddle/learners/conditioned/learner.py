@@ -102,14 +102,16 @@ class ConditionedLearner(PPOLearner):
         return jnp.concatenate([obs[..., :size], self.dial.inputs(obs[..., size:])], -1)
 
     def _episodes(self, membership: Array, finished: Array, counted: Array) -> dict[str, Array]:
-        """Mean return [K] and costs [K * m] of the episodes that ended, by stratum, with the
-        strata's multipliers [K * m]; NaN where none did. One member's finished [N, 2 + m].
+        """Mean return [K] and costs [K * m] of the episodes that ended, by stratum, NaN where none
+        did; how many did [K], and the strata's multipliers [K * m]. One member's finished [N,
+        2 + m].
         """
         ended = membership * counted[:, None]
-        count = ended.sum(0)[:, None]
-        means = strata.sums(ended, finished) / jnp.where(count > 0, count, jnp.nan)
+        count = ended.sum(0)
+        means = strata.sums(ended, finished) / jnp.where(count > 0, count, jnp.nan)[:, None]
         return {
             "dial_lambda": jnp.asarray(self.strata.centres().ravel(), jnp.float32),
             "dial_return": means[:, 0],
             "dial_cost": means[:, 2:].ravel(),
+            "dial_episodes": count.astype(jnp.int32),
         }

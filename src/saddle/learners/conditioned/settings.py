@@ -31,6 +31,7 @@ class Conditioned(PPO):
         "dial_lambda": float,
         "dial_return": float,
         "dial_cost": float,
+        "dial_episodes": int,
     }
 
     usual_rule: ClassVar[type[Rule]] = Dial
