@@ -4,6 +4,7 @@ Everything heavy (JAX, MuJoCo, matplotlib) is imported inside the verbs, so that
 answer at once.
 """
 
+import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -248,21 +249,31 @@ def frontier(
             help_behavior_hint="(default: none; limits are recommended)",
         ),
     ] = (),
-    seeds: Annotated[int, arg(metavar="N", help="Runs of each multiplier.")] = 3,
+    seeds: Annotated[int, arg(metavar="N", help="Runs, of a sweep at each multiplier.")] = 3,
     steps: Annotated[
         float | None,
         arg(
             metavar="N",
             help="Env steps of each run.",
-            help_behavior_hint="(default: 60 epochs)",
+            help_behavior_hint="(default: 70 epochs; of a sweep 60)",
         ),
     ] = None,
     lambdas: Annotated[
         int | None,
         arg(
             metavar="N",
-            help="Multipliers of each constraint; of several every combination is trained.",
+            help="Multipliers of each constraint at which the frontier is found; of several every "
+            "combination.",
             help_behavior_hint="(default: 9; of two constraints 5, of more 3)",
+        ),
+    ] = None,
+    method: Annotated[
+        Literal["dial", "sweep"] | None,
+        arg(
+            metavar="{dial,sweep}",
+            help="'dial': one policy that takes lambda as an input. 'sweep': policies at fixed "
+            "lambdas, put where they tell most.",
+            help_behavior_hint="(default: dial)",
         ),
     ] = None,
     environment: Surroundings = EnvironmentOptions(),
@@ -271,8 +282,8 @@ def frontier(
     resume: Resume = False,
     limit_time: LimitTime = None,
 ) -> int:
-    """Find a task's frontier: which multipliers to train is chosen on the way, then words, figures
-    and a page say what return each cost limit buys.
+    """Find a task's frontier: one policy is trained that takes lambda as an input, then words,
+    figures and a page say what return each cost limit buys. 'saddle dial' sets it to a limit.
 
     Networks and epochs are sized for this machine and the task, unless --learner.SETTING tells.
     """
@@ -282,7 +293,7 @@ def frontier(
 
     count = None if steps is None else whole("--steps", steps)
     name = environment.applied_to(task)
-    wish = Wish(name, limits, seeds, count, lambdas, begun_from(learner, start))
+    wish = Wish(name, limits, seeds, count, lambdas, begun_from(learner, start), method)
     return frontier(
         wish, out or Path(f"frontier-{short(name)}"), resume, limit_time, process.began()
     )
@@ -543,18 +554,23 @@ def _choose_learner(argv: Sequence[str]) -> list[str]:
     kind = learner_class(named[-1].partition(":")[2]) if named else PPO
     _set_learner(train, kind())
     if argv[:1] == ["frontier"]:
-        _set_learner(frontier, _for_this_machine(kind))
+        _set_learner(frontier, _for_this_machine(kind if named else None, argv))
     _set_learner(bench_learner, kind().for_bench())
     _set_learner(bench_study, kind().for_bench())
     return [word for word in argv if word not in named]
 
 
-def _for_this_machine(kind: type[LearnerSettings]) -> LearnerSettings:
-    """The settings that `saddle frontier` begins with."""
-    from saddle.study.frontier import machine_learner
+def _for_this_machine(kind: type[LearnerSettings] | None, argv: Sequence[str]) -> LearnerSettings:
+    """The settings that `saddle frontier` begins with, of the learner that was named, or else of
+    the one that --method takes.
+    """
+    from saddle.study.frontier import machine_learner, method_of
 
-    sized = machine_learner()
-    return sized if isinstance(sized, kind) else kind()
+    if kind is not None:
+        sized = machine_learner(method_of(kind()))
+        return sized if type(sized) is kind else kind()
+    sweep = "--method=sweep" in argv or ("--method", "sweep") in itertools.pairwise(argv)
+    return machine_learner("sweep" if sweep else "dial")
 
 
 def _set_learner(verb: Any, settings: LearnerSettings) -> None:

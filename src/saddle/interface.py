@@ -16,7 +16,7 @@ from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.multipliers import Fixed, Rule, lambda_of
 from saddle.study.dependent import open_sweep
-from saddle.study.frontier import Wish, open_frontier, train_frontier
+from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage, short
 from saddle.study.prepare import prepare
@@ -106,6 +106,7 @@ def frontier(
     seeds: int = 3,
     steps: float | None = None,
     lambdas: int | None = None,
+    method: Method | None = None,
     learner: LearnerSettings | None = None,
     resume: bool = False,
     limit_seconds: float | None = None,
@@ -120,10 +121,12 @@ def frontier(
     component of a vector reward to earn, `episode_length` when to cut an episode, `imports` which
     modules register its id, and `python` another interpreter to run it in.
 
-    A pilot of three multipliers finds where costs lie; the others are put where they tell most:
-    beyond the pilot's ends where a limit lies there, else around `limits` and where the frontier
-    bends. `lambdas` is how many there are in all, 9 unless it is given; with several constraints
-    how many each has, and every combination is trained (5 of each of two, 3 of more). Without
+    With the method 'dial', which is the default, one policy for each seed takes lambda as an input;
+    `saddle.dial` then sets it to any limit. With 'sweep' policies are trained at fixed multipliers:
+    a pilot of three finds where costs lie; the others are put where they tell most, beyond the
+    pilot's ends where a limit lies there, else around `limits` and where the frontier bends.
+    `lambdas` is at how many the frontier is found, 9 unless it is given; with several constraints
+    how many each has, and every combination is there (5 of each of two, 3 of more). Without
     `learner`, networks and epochs are sized for this machine and the task. `out` is `frontier-TASK`
     in the current folder unless it is given; with `resume` a frontier that is there goes on.
     `saddle.analyze` says what was found.
@@ -132,7 +135,7 @@ def frontier(
     name = name_of(
         task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
     )
-    wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner)
+    wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner, method)
     path = Path(out) if out is not None else Path(f"frontier-{short(name)}")
     spec = tasks.spec_of(name)
     study = open_frontier(wish, spec, path, resume)

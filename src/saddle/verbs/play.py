@@ -68,6 +68,11 @@ def _dial_setting(
         return lambda_of(multipliers)
     if not limit:
         return None
+    if len(limit) != len(spec.constraints):
+        raise SaddleError(
+            f"--limit has {len(limit)} number(s), but {spec.name} has {len(spec.constraints)} "
+            f"constraint(s); give one for each"
+        )
     (found,) = dial(Path(policy), [limit], task=spec.name)
     print(f"limit {', '.join(f'{d:g}' for d in limit)}: {found.verdict}")
     return lambda_of(found.multipliers)
