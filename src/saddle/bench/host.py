@@ -33,6 +33,8 @@ class HostResult:
 class HostOverhead:
     """One environment, in the best of some short rounds. Shares are of the time of all processes
     together, and hold whatever is not the environment's own code: waiting for the slowest included.
+    Of collecting, the policy's share is what deciding takes by itself: arithmetic, for the most
+    part.
     """
 
     task: str
@@ -42,6 +44,7 @@ class HostOverhead:
     stepping_overhead: float
     collecting: float  # env steps/s of rollouts, with a policy that acts and is normalised
     collecting_overhead: float
+    collecting_policy: float
 
 
 def measure(name: str, task: HostTask, count: int) -> HostResult:
@@ -84,11 +87,18 @@ def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
     stepping, stepping_overhead = _best(step, worlds, count)
     processes = worlds.processes
     worlds.close()
-    collect, own_worlds = _collecting(task, count)
+    collect, decide, own_worlds = _collecting(task, count)
     collecting, collecting_overhead = _best(collect, own_worlds, count)
     own_worlds.close()
     return HostOverhead(
-        name, count, processes, stepping, stepping_overhead, collecting, collecting_overhead
+        task=name,
+        worlds=count,
+        processes=processes,
+        stepping=stepping,
+        stepping_overhead=stepping_overhead,
+        collecting=collecting,
+        collecting_overhead=collecting_overhead,
+        collecting_policy=_seconds(decide) * collecting / count,
     )
 
 
@@ -112,8 +122,22 @@ def _best(work: Callable[[], None], worlds: Any, count: int) -> tuple[float, flo
     return min(found, key=lambda one: one[1])
 
 
-def _collecting(task: HostTask, count: int) -> tuple[Callable[[], None], Any]:
-    """What collects a rollout of STEPS steps with an untrained policy, and the worlds of that."""
+def _seconds(work: Callable[[], None]) -> float:
+    """Of one call, in the best of some short rounds."""
+    work()
+    found = []
+    for _ in range(SHORT_ROUNDS):
+        began = time.perf_counter()
+        for _ in range(STEPS):
+            work()
+        found.append((time.perf_counter() - began) / STEPS)
+    return min(found)
+
+
+def _collecting(task: HostTask, count: int) -> tuple[Callable[[], None], Callable[[], None], Any]:
+    """What collects a rollout of STEPS steps with an untrained policy, what decides once for all of
+    its worlds, and these.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -133,4 +157,9 @@ def _collecting(task: HostTask, count: int) -> tuple[Callable[[], None], Any]:
         running, _, rollout = collector.collect(actor, moments, recent, running, keys)
         jax.block_until_ready(rollout)
 
-    return collect, collector.worlds
+    act = jax.jit(jax.vmap(learner.act))
+
+    def decide() -> None:
+        jax.block_until_ready(act(actor, running.seen, keys))
+
+    return collect, decide, collector.worlds

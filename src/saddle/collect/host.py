@@ -56,7 +56,7 @@ class HostCollector:
         """The state that the worlds are in now, as it was handed out."""
         self._agent = agent
         self._act = jax.jit(partial(_act, agent))
-        self._take_in = jax.jit(partial(_take_in, settings, agent), donate_argnames="rows")
+        self._go_on = jax.jit(partial(_go_on, settings, agent), donate_argnames="rows")
         self._begin = jax.jit(partial(begin, settings), static_argnames="m")
         self._merge = jax.jit(jax.vmap(normalise.merge))
 
@@ -90,14 +90,14 @@ class HostCollector:
         """As on the device."""
         running = self._put(moments, worlds)._replace(state={})
         rows: Rollout | None = None
+        decision: Decision = self._act(actor, running.seen, keys, 0)
         for t in range(self.settings.steps_per_epoch // self.count):
-            decision: Decision = self._act(actor, running.seen, keys, t)
             action = np.asarray(decision.action).reshape(self.members * self.count, -1)
             shown = Shown(*(self._split(array) for array in self.worlds.step(action)))
             if rows is None:
                 rows = self._no_rows(moments, recent, running, decision, shown, keys)
-            running, recent, rows = self._take_in(
-                moments, recent, running, decision, shown, keys, t, rows=rows
+            running, recent, rows, decision = self._go_on(
+                moments, recent, running, decision, shown, actor, keys, t, rows=rows
             )
         assert rows is not None
         if not self._together:
@@ -209,7 +209,7 @@ def _after(
     return Worlds({}, seen, totals, whole), recent, row
 
 
-def _take_in(
+def _go_on(
     settings: CollectSettings,
     agent: Agent,
     moments: Moments,
@@ -217,16 +217,20 @@ def _take_in(
     running: Worlds,
     decision: Decision,
     shown: Shown,
+    actor: Any,
     keys: Array,
     t: int,
     rows: Rollout,
-) -> tuple[Worlds, Moments, Rollout]:
-    """The same, with the row written into its place among `rows` [T, M, W, ...]."""
+) -> tuple[Worlds, Moments, Rollout, Decision]:
+    """Step t written into its place among `rows` [T, M, W, ...], and the decisions of the next: one
+    call, since each costs as much as what a small policy computes. Nobody carries out what is
+    decided after the last step.
+    """
     running, recent, row = _after(
         settings, agent, moments, recent, running, decision, shown, keys, t
     )
-    written = jax.tree.map(lambda all_of_them, own: all_of_them.at[t].set(own), rows, row)
-    return running, recent, written
+    rows = jax.tree.map(lambda every, own: every.at[t].set(own), rows, row)
+    return running, recent, rows, _act(agent, actor, running.seen, keys, t + 1)
 
 
 class HostEpoch:
