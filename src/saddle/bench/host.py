@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saddle.collect.settings import WIDE_SEGMENT
 from saddle.errors import SaddleError
 from saddle.learners import PPO
 from saddle.tasks import HostTask
@@ -17,7 +18,7 @@ from saddle.tasks.host import random_actions
 SECONDS = 1.0  # of each measurement
 ROUNDS = 3  # such measurements; the fastest counts, since a busy neighbour only ever slows one
 SHORT_ROUNDS = 12  # of a quarter of that time each, where two things are held against each other
-STEPS = 16  # of each world in a collected rollout
+STEPS = 16  # of each world that are measured at once, and at least in a collected rollout
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,12 @@ def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
         for actions in batches:
             worlds.step(actions)
 
-    stepping, stepping_overhead = _best(step, worlds, count)
+    stepping, stepping_overhead = _best(step, worlds, count * STEPS)
     processes = worlds.processes
     worlds.close()
-    collect, decide, own_worlds = _collecting(task, count)
-    collecting, collecting_overhead = _best(collect, own_worlds, count)
+    steps = int(np.clip(stepping * SECONDS / 4 / count, STEPS, WIDE_SEGMENT))
+    collect, decide, own_worlds = _collecting(task, count, steps)
+    collecting, collecting_overhead = _best(collect, own_worlds, count * steps)
     own_worlds.close()
     return HostOverhead(
         task=name,
@@ -102,10 +104,10 @@ def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
     )
 
 
-def _best(work: Callable[[], None], worlds: Any, count: int) -> tuple[float, float]:
+def _best(work: Callable[[], None], worlds: Any, env_steps: int) -> tuple[float, float]:
     """Env steps/s, and the share of the time that is not the environment's, of the best round.
 
-    work: steps all worlds STEPS times.
+    work: makes so many env steps.
     """
     work()  # compiles, where anything does
     found = []
@@ -118,7 +120,7 @@ def _best(work: Callable[[], None], worlds: Any, count: int) -> tuple[float, flo
             times += 1
         wall = time.perf_counter() - began
         share = (worlds.seconds.sum() - own) / (worlds.processes * wall)
-        found.append((times * STEPS * count / wall, 1 - share))
+        found.append((times * env_steps / wall, 1 - share))
     return min(found, key=lambda one: one[1])
 
 
@@ -134,9 +136,11 @@ def _seconds(work: Callable[[], None]) -> float:
     return min(found)
 
 
-def _collecting(task: HostTask, count: int) -> tuple[Callable[[], None], Callable[[], None], Any]:
-    """What collects a rollout of STEPS steps with an untrained policy, what decides once for all of
-    its worlds, and these.
+def _collecting(
+    task: HostTask, count: int, steps: int
+) -> tuple[Callable[[], None], Callable[[], None], Any]:
+    """What collects a rollout of so many steps of each world with an untrained policy, what decides
+    once for all of them, and these worlds.
     """
     import jax
     import jax.numpy as jnp
@@ -144,7 +148,7 @@ def _collecting(task: HostTask, count: int) -> tuple[Callable[[], None], Callabl
     from saddle.collect.host import HostCollector
     from saddle.collect.steps import no_moments
 
-    settings = PPO(steps_per_epoch=STEPS * count, worlds=count, layout="wide")
+    settings = PPO(steps_per_epoch=steps * count, worlds=count, layout="wide")
     learner = settings.learner(task.spec)
     keys = jax.vmap(jax.random.key)(jnp.zeros(1, jnp.uint32))
     actor = learner.actor(jax.vmap(learner.init)(keys))
