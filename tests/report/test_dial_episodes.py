@@ -4,10 +4,13 @@ import json
 import re
 import shutil
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+import saddle
 from saddle.cli import main
+from saddle.errors import SaddleError
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -53,6 +56,16 @@ def test_nine_settings_are_drawn_in_one_world(out):
     shown = [(one["return"], one["cost"]) for one in part["episodes"]]
     kept = [(one["return"], one["cost"]) for one in drawn["episodes"]]
     assert shown == [pytest.approx(pair, rel=1e-5) for pair in kept]
+
+
+def test_a_run_of_the_study_is_a_policy_at_a_setting(out):
+    study = saddle.open_study(out)
+    run = study.runs["run"][0]
+    obs = np.zeros(saddle.make(TASK).spec.obs_dim)
+    careless, careful = (study.policy(run, multiplier=lam)(obs) for lam in (0.1, 10.0))
+    assert not np.array_equal(careless, careful)
+    with pytest.raises(SaddleError, match="say where to set it"):
+        study.policy(run)
 
 
 def test_the_page_marks_the_setting_that_is_nearest_to_lambda_star(out, page):

@@ -7,7 +7,7 @@ import difflib
 import io
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import polars as pl
 
 from saddle.errors import SaddleError
 from saddle.files import read_json
+from saddle.multipliers import lambda_of
 from saddle.study.columns import METRICS, runs_frame
 
 if TYPE_CHECKING:
@@ -165,14 +166,16 @@ class Study:
         """Whether every unit has come to its end; runs may have failed on the way."""
         return all(self.progress(unit).get("state") == "done" for unit in self.units())
 
-    def policy(self, run: str) -> Policy:
-        """The final policy of a run: a function from an observation to an action."""
+    def policy(self, run: str, multiplier: float | Sequence[float] | None = None) -> Policy:
+        """The final policy of a run: a function from an observation to an action. `multiplier` is
+        where to set its dial, if it has one: for all constraints, or one for each.
+        """
         from saddle import policies
 
         folder = self.policy_folder(run)
         if not folder.is_dir():
             raise SaddleError(self._no_policy(run))
-        return policies.load(folder)
+        return policies.load(folder, lam=None if multiplier is None else lambda_of(multiplier))
 
     def _no_policy(self, run: str) -> str:
         """Why a run has no policy here, and what to do."""
