@@ -11,6 +11,7 @@ from jax import Array
 from jaxtyping import Shaped
 
 from saddle.collect import normalise
+from saddle.collect.cycles import Cycles
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Agent, Decision, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
@@ -75,30 +76,41 @@ class HostCollector:
         return worlds._replace(state=worlds.state | {"steps": steps}, whole=whole)
 
     def collect(
-        self, actor: Any, moments: Moments, recent: Moments, worlds: Worlds, keys: Array
+        self,
+        actor: Any,
+        moments: Moments,
+        recent: Moments,
+        worlds: Worlds,
+        keys: Array,
+        first: Array | int = 0,
+        steps: int | None = None,
     ) -> tuple[Worlds, Moments, Rollout]:
         """As on the device."""
+        every = self.settings.steps_per_epoch // self.count
+        if steps is None:
+            steps = every
         running = self._put(moments, worlds)._replace(state={})
         rows: Rollout | None = None
-        for t in range(self.settings.steps_per_epoch // self.count):
-            decision: Decision = self._act(actor, running.seen, keys, t)
+        for t in range(steps):
+            decision: Decision = self._act(actor, running.seen, keys, first + t)
             action = np.asarray(decision.action).reshape(self.members * self.count, -1)
             shown = Shown(*(self._split(array) for array in self.worlds.step(action)))
             if rows is None:
-                rows = self._no_rows(moments, recent, running, decision, shown)
+                rows = self._no_rows(steps, moments, recent, running, decision, shown)
             running, recent, rows = self._take_in(
                 moments, recent, running, decision, shown, t, rows=rows
             )
         assert rows is not None
         if not self._together:
-            self._there = self.worlds.save()
+            # Nobody stops within an epoch, so only at its end worlds need to say where they are.
+            self._there = self.worlds.save() if first + steps == every else {}
             running = running._replace(state=self._there)
         return running, self._merge(moments, recent), rows
 
     @property
     def _together(self) -> bool:
         """Whether every epoch starts with fresh worlds, so that none is ever gone on with."""
-        return self.settings.layout == "study"
+        return not self.settings.goes_on
 
     def _started(self, moments: Moments, obs: np.ndarray) -> tuple[Worlds, Moments]:
         """Worlds that have just been reset. obs [M * W, obs_dim]."""
@@ -137,14 +149,14 @@ class HostCollector:
 
     def _no_rows(
         self,
+        steps: int,
         moments: Moments,
         recent: Moments,
         running: Worlds,
         decision: Decision,
         shown: Shown,
     ) -> Rollout:
-        """Room for the steps of an epoch, each of which looks like this one."""
-        steps = self.settings.steps_per_epoch // self.count
+        """Room for so many steps, each of which looks like this one."""
         if self._row is None:
             after = partial(_after, self.settings)
             _, _, self._row = jax.eval_shape(after, moments, recent, running, decision, shown)
@@ -161,6 +173,10 @@ class HostCollector:
     def epoch(self, rollout: Callable, learn: Callable) -> "HostEpoch":
         """Collecting as it is, then learning as one program."""
         return HostEpoch(rollout, learn)
+
+    def epoch_of_cycles(self, cycles: Cycles) -> "HostCycles":
+        """Each cycle's learning as one program."""
+        return HostCycles(cycles)
 
 
 def _act(agent: Agent, actor: Any, seen: Array, keys: Array, t: int) -> Decision:
@@ -182,11 +198,12 @@ def _after(
     """
     signal = jnp.concatenate([shown.reward[..., None], shown.cost], -1).astype(jnp.float32)
     terminated = jnp.asarray(shown.terminated)
-    ended = terminated | shown.truncated
+    truncated = jnp.asarray(shown.truncated)
+    ended = terminated | truncated
     recent, seen, final = jax.vmap(partial(look, settings))(
         moments, recent, jnp.asarray(shown.obs), jnp.asarray(shown.final_obs), ended
     )
-    totals, whole, row = account(running, decision, final, signal, terminated, ended)
+    totals, whole, row = account(running, decision, final, signal, terminated, truncated)
     return Worlds({}, seen, totals, whole), recent, row
 
 
@@ -225,6 +242,41 @@ class HostEpoch:
         if state.worlds is not None:
             state = state._replace(worlds=state.worlds._replace(state=saved))
         return state, metrics
+
+    @property
+    def compiled(self) -> int:
+        """How many programs its learning has been compiled to."""
+        return self._learn._cache_size()  # type: ignore[attr-defined]
+
+    def executable(self, state: Any) -> Any:
+        """None: there is no one program of an epoch."""
+        return None
+
+
+class HostCycles:
+    """An epoch of cycles, in a loop. Its programs are those of `HostEpoch`, and the worlds' own
+    state passes them by in the same way.
+    """
+
+    def __init__(self, cycles: Cycles) -> None:
+        self._cycles = cycles
+        self._learn = jax.jit(cycles.learn, donate_argnums=0)
+        self._close = jax.jit(cycles.close, donate_argnums=0)
+
+    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
+        """The state after the epoch, and its metrics."""
+        reports = []
+        for cycle in range(self._cycles.count):
+            worlds, moments, rollout = self._cycles.rollout(state, cycle)
+            state, report = self._learn(
+                state._replace(worlds=None), cycle, worlds._replace(state={}), moments, rollout
+            )
+            state = state._replace(worlds=worlds)
+            reports.append(report)
+        worlds = state.worlds
+        stacked = jax.tree.map(lambda *each: jnp.stack(each), *reports)
+        state, metrics = self._close(state._replace(worlds=None), stacked)
+        return state._replace(worlds=worlds), metrics
 
     @property
     def compiled(self) -> int:

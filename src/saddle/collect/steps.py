@@ -14,7 +14,7 @@ from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Decision, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
 
-RESET, ACT = 0, 1  # what a member's epoch key is folded with; population.LEARN is 2
+RESET, ACT = 0, 1  # what a member's epoch key is folded with; members.LEARN is 2
 
 
 def first_keys(keys: Array, worlds: int) -> Array:
@@ -78,7 +78,7 @@ def account(
     next_obs: Array,
     signal: Array,
     terminated: Array,
-    ended: Array,
+    truncated: Array,
 ) -> tuple[Array, Array, Rollout]:
     """Add a step [M, W] to the running episodes, and close those that ended.
 
@@ -86,6 +86,7 @@ def account(
     """
     gained = jnp.concatenate([signal[..., :1], jnp.ones_like(signal[..., :1]), signal[..., 1:]], -1)
     totals = worlds.totals + gained
+    ended = terminated | truncated
     row = Rollout(
         obs=worlds.seen,
         next_obs=next_obs,
@@ -94,6 +95,7 @@ def account(
         signal=signal,
         terminated=terminated,
         ended=ended,
+        truncated=truncated,
         finished=totals,
         counted=ended & worlds.whole,
     )
