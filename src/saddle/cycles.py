@@ -111,7 +111,7 @@ class PopulationCycles:
         counted = by_member(rollout.counted)
         window = jax.vmap(episodes.push)(before.window, finished, counted)
         multiplier = before.multiplier
-        if self.settings.clock.each_cycle:
+        if self.settings.rule_clock.each_cycle:
             recent = jax.vmap(episodes.mean)(window)
             moves = self._moves(state.epoch, cycle)
             multiplier = self._moved(multiplier, recent, moves)
@@ -134,7 +134,7 @@ class PopulationCycles:
         counted = _in_a_row(reports.counted)
         recent = jax.vmap(episodes.mean)(members.window)
         multiplier = members.multiplier
-        if not self.settings.clock.each_cycle:
+        if not self.settings.rule_clock.each_cycle:
             moves = self._moves(state.epoch, self.count - 1) & counted.any(1)
             multiplier = self._moved(multiplier, recent, moves)
             multiplier = frozen(members.failed, multiplier, members.multiplier)
@@ -152,7 +152,7 @@ class PopulationCycles:
     def _moves(self, epoch: Array, cycle: Array | int) -> Array:
         """Whether lambda may move after this cycle."""
         done = epoch * self.settings.steps_per_epoch + (cycle + 1) * self.settings.steps_per_cycle
-        return done > self.settings.clock.rest
+        return done > self.settings.rule_clock.rest
 
     def _moved(self, multiplier: Multiplier, recent: Array, moves: Array) -> Multiplier:
         """By the members' rules, where `moves`. recent [M, 2 + m]; moves [M] or []."""

@@ -74,7 +74,7 @@ class Population:
     def _program(self) -> EpochProgram:
         """An epoch: one rollout and what is learned from it, or cycles of both."""
         settings = self.settings
-        if settings.steps_per_cycle == settings.steps_per_epoch:
+        if not settings.in_cycles:
             return self._collector.epoch(self.rollout, self.learn)
         cycles = PopulationCycles(
             settings,

@@ -98,7 +98,7 @@ class TallySettings(LearnerSettings):
         return True
 
     @property
-    def clock(self):
+    def rule_clock(self):
         return Clock(self.each_cycle, self.rest)
 
     def learner(self, spec):

@@ -56,6 +56,11 @@ class CollectSettings:
         return self.steps_per_epoch
 
     @property
+    def in_cycles(self) -> bool:
+        """Whether an epoch is made of cycles, instead of being one rollout."""
+        return self.steps_per_cycle < self.steps_per_epoch
+
+    @property
     def goes_on(self) -> bool:
         """Whether episodes outlast an epoch, instead of all worlds being reset."""
         return self.layout == "wide"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from saddle import references
 from saddle.errors import SaddleError
 from saddle.learners.ppo.settings import PPO
+from saddle.learners.sac.settings import SAC
 from saddle.learners.settings import LearnerSettings, plain
 
 ENTRY_POINTS = "saddle.learners"
@@ -18,7 +19,7 @@ ENTRY_POINTS = "saddle.learners"
 
 SettingsClass = TypeVar("SettingsClass", bound=type[LearnerSettings])
 
-_LEARNERS: dict[str, type[LearnerSettings]] = {PPO.algorithm: PPO}
+_LEARNERS: dict[str, type[LearnerSettings]] = {PPO.algorithm: PPO, SAC.algorithm: SAC}
 _plugins_read = False
 
 

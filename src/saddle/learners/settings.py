@@ -65,11 +65,15 @@ class LearnerSettings(CollectSettings):
         at_least(self, "window", 1)
 
     @property
-    def clock(self) -> Clock:
+    def rule_clock(self) -> Clock:
         """When rules move lambda. A learner that learns once an epoch has no choice: before it
         learns.
         """
         return Clock()
+
+    def check_steps(self, steps: int) -> None:
+        """Refuse a training of so many env steps where nothing would be learned in it."""
+        del steps
 
     def learner(self, spec: "TaskSpec") -> "Learner":
         """The algorithm with these settings, for a task."""
