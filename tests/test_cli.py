@@ -236,8 +236,8 @@ def test_play_hands_over_its_options(run, stand_in):
     )
     assert run("play", "T").code == 0
     assert calls == [
-        ("T", "random", Path("a/b.gif"), 7, 3, True),
-        ("T", None, Path("T.png"), 0, None, False),
+        ("T", "random", Path("a/b.gif"), 7, 3, True, (), ()),
+        ("T", None, Path("T.png"), 0, None, False, (), ()),
     ]
 
 

@@ -240,15 +240,14 @@ def test_check_tells_of_actions_without_bounds(capsys):
 
 
 def test_check_forecasts_a_frontier(capsys, monkeypatch):
-    """9 lambdas x 3 seeds, 60 epochs of 4,000 steps each, in three rounds that each compile."""
+    """A policy with a dial for each of 3 seeds, 70 epochs of 16,000 steps each."""
     monkeypatch.setattr("saddle.study.estimate.of_task", lambda *given: Pace(10.0, 0.5))
     assert main(["check", TRAINED, "--json"]) == 0
     frontier = json.loads(capsys.readouterr().out)["frontier"]
     assert frontier == {
-        "seconds": 3 * 10 + 0.5 * 27 * 60,
-        "lambdas": 9,
+        "seconds": 10 + 0.5 * 3 * 70,
         "seeds": 3,
-        "steps": 240_000,
+        "steps": 1_120_000,
     }
 
 

@@ -1,4 +1,6 @@
-"""`saddle frontier`: from a task to lambda*, figures and the page, where the answer is known."""
+"""`saddle frontier`: from a task to lambda*, figures and the page, where the answer is known, by a
+sweep and by a dial.
+"""
 
 from dataclasses import replace
 
@@ -38,7 +40,8 @@ def settings():
 
 def command(out, *more, task=TASK):
     words = ["frontier", task, "--limit", "0.25", "--seeds", "2", "--steps", "20480"]
-    return main([*words, "--out", str(out), "--lambdas", "7", *settings(), *more])
+    words += ["--out", str(out), "--lambdas", "7", "--method", "sweep"]
+    return main([*words, *settings(), *more])
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,24 @@ def test_the_answer_is_found_and_drawn(out, capsys):
     assert "the cost profile falls through 0.25" in " ".join(said.split())
     assert (out / "report.html").stat().st_size > 50_000
     assert (out / "figures" / "frontier-learners.toys-Bandit.png").exists()
+
+
+def test_a_dial_has_the_answer_too(tmp_path, capsys):
+    """Its range is looked at where the sweep has its multipliers; then it is set to the limit."""
+    out = tmp_path / "dial"
+    words = ["frontier", TASK, "--limit", "0.25", "--seeds", "2", "--steps", "92160", "--lambdas"]
+    assert main([*words, "7", "--out", str(out), *settings()]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    (task,) = saddle.analyze(out, limits=(0.25,)).tasks
+    assert task.algorithm == "conditioned" and len(task.groups) == 7
+    assert task.limits[0].lambda_.value == pytest.approx(1.0, rel=0.15)
+    for group in task.groups:
+        assert group.cost.value == pytest.approx((1 + group.lambda_) ** -2, abs=0.07)
+    assert "2 of 2 runs count" in said and f"next: saddle dial {out} --limit 0.25" in said
+    assert (out / "report.html").exists() and (out / "figures").is_dir()
+    for found in saddle.dial(out, (0.25,)):
+        assert found.verdict == "kept" and found.costs[0].value <= 0.25
+        assert found.multipliers[0] == pytest.approx(1.0, rel=0.3)
 
 
 def test_an_environment_has_the_frontier_of_its_twin_in_jax(out, tmp_path):
@@ -107,6 +128,8 @@ def test_a_finished_frontier_is_told_again_without_training(out, capsys):
         (("--limit", "-1"), "is not a cost"),
         (("--seeds", "0"), "at least 1"),
         (("--steps", "10"), "less than one epoch"),
+        (("--method", "sweep", "--learner:conditioned"), "leave one of them out"),
+        (("--method", "dial", "--learner:ppo"), "leave one of them out"),
     ],
 )
 def test_what_cannot_be_is_one_line(words, complaint, tmp_path, capsys):

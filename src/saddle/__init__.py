@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from saddle import tasks as tasks
     from saddle.collect.rollout import Decision as Decision
     from saddle.collect.rollout import Rollout as Rollout
+    from saddle.dial_search import DialSetting as DialSetting
+    from saddle.dial_search import dial as dial
     from saddle.errors import SaddleError as SaddleError
     from saddle.evaluation import Score as Score
     from saddle.evaluation import evaluate as evaluate
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
     from saddle.interface import train as train
     from saddle.learners import PPO as PPO
     from saddle.learners import SAC as SAC
+    from saddle.learners import Conditioned as Conditioned
     from saddle.learners import LearnerSettings as LearnerSettings
     from saddle.learners import register_learner as register_learner
     from saddle.learners.api import Learned as Learned
     from saddle.multipliers import PID as PID
+    from saddle.multipliers import Dial as Dial
     from saddle.multipliers import Fixed as Fixed
     from saddle.multipliers import GradientAscent as GradientAscent
     from saddle.multipliers import Rule as Rule
@@ -46,7 +50,10 @@ _MODULES = ("analysis", "gym", "tasks")
 _HOMES = {
     "PID": "saddle.multipliers",
     "PPO": "saddle.learners",
+    "Conditioned": "saddle.learners",
     "Decision": "saddle.collect.rollout",
+    "Dial": "saddle.multipliers",
+    "DialSetting": "saddle.dial_search",
     "Environment": "saddle.tasks.gymnasium.environment",
     "Fixed": "saddle.multipliers",
     "GradientAscent": "saddle.multipliers",
@@ -61,6 +68,7 @@ _HOMES = {
     "Stage": "saddle.study.plan",
     "Study": "saddle.study.store",
     "analyze": "saddle.interface",
+    "dial": "saddle.dial_search",
     "evaluate": "saddle.evaluation",
     "frontier": "saddle.interface",
     "load_policy": "saddle.interface",

@@ -4,6 +4,7 @@ Everything heavy (JAX, MuJoCo, matplotlib) is imported inside the verbs, so that
 answer at once.
 """
 
+import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,6 +50,16 @@ LimitTime = Annotated[
         metavar="TIME",
         help="Stop cleanly after, e.g., 9m.",
         help_behavior_hint="(default: never)",
+    ),
+]
+
+Multipliers = Annotated[
+    tuple[float, ...],
+    arg(
+        name="lambda",
+        metavar="L ...",
+        help="Set the policy's dial to this multiplier; with several constraints one of each.",
+        help_behavior_hint="",
     ),
 ]
 
@@ -123,6 +134,15 @@ def play(
     lidar: Annotated[
         bool, arg(help="Draw the lidar readings around the robot.", help_behavior_hint="")
     ] = False,
+    multipliers: Multipliers = (),
+    limit: Annotated[
+        tuple[float, ...],
+        arg(
+            metavar="D ...",
+            help="Set the policy's dial for this cost limit, as 'saddle dial' does.",
+            help_behavior_hint="",
+        ),
+    ] = (),
     environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play one episode and draw it: a point task from above, with the robot's way; a velocity task
@@ -133,7 +153,7 @@ def play(
     from saddle.verbs.play import play
 
     picture = out or Path(f"{references.last_part(task)}.png")
-    play(environment.applied_to(task), policy, picture, seed, steps, lidar)
+    play(environment.applied_to(task), policy, picture, seed, steps, lidar, multipliers, limit)
 
 
 @app.command
@@ -186,7 +206,7 @@ def train(
     environment: Surroundings = EnvironmentOptions(),
 ) -> int:
     """Train one multiplier rule on a task: --multiplier:ga (the default), --multiplier:fixed,
-    --multiplier:pid ...
+    --multiplier:pid ... With --learner:conditioned lambda is drawn, and the rule is 'dial'.
 
     --learner:NAME chooses another learner than ppo, one of an installed package or module:Class;
     its settings are then the options --learner.SETTING.
@@ -229,21 +249,31 @@ def frontier(
             help_behavior_hint="(default: none; limits are recommended)",
         ),
     ] = (),
-    seeds: Annotated[int, arg(metavar="N", help="Runs of each multiplier.")] = 3,
+    seeds: Annotated[int, arg(metavar="N", help="Runs, of a sweep at each multiplier.")] = 3,
     steps: Annotated[
         float | None,
         arg(
             metavar="N",
             help="Env steps of each run.",
-            help_behavior_hint="(default: 60 epochs)",
+            help_behavior_hint="(default: 70 epochs; of a sweep 60)",
         ),
     ] = None,
     lambdas: Annotated[
         int | None,
         arg(
             metavar="N",
-            help="Multipliers of each constraint; of several every combination is trained.",
+            help="Multipliers of each constraint at which the frontier is found; of several every "
+            "combination.",
             help_behavior_hint="(default: 9; of two constraints 5, of more 3)",
+        ),
+    ] = None,
+    method: Annotated[
+        Literal["dial", "sweep"] | None,
+        arg(
+            metavar="{dial,sweep}",
+            help="'dial': one policy that takes lambda as an input. 'sweep': policies at fixed "
+            "lambdas, put where they tell most.",
+            help_behavior_hint="(default: dial)",
         ),
     ] = None,
     environment: Surroundings = EnvironmentOptions(),
@@ -252,8 +282,8 @@ def frontier(
     resume: Resume = False,
     limit_time: LimitTime = None,
 ) -> int:
-    """Find a task's frontier: which multipliers to train is chosen on the way, then words, figures
-    and a page say what return each cost limit buys.
+    """Find a task's frontier: one policy is trained that takes lambda as an input, then words,
+    figures and a page say what return each cost limit buys. 'saddle dial' sets it to a limit.
 
     Networks and epochs are sized for this machine and the task, unless --learner.SETTING tells.
     """
@@ -263,7 +293,7 @@ def frontier(
 
     count = None if steps is None else whole("--steps", steps)
     name = environment.applied_to(task)
-    wish = Wish(name, limits, seeds, count, lambdas, begun_from(learner, start))
+    wish = Wish(name, limits, seeds, count, lambdas, begun_from(learner, start), method)
     return frontier(
         wish, out or Path(f"frontier-{short(name)}"), resume, limit_time, process.began()
     )
@@ -293,6 +323,7 @@ def evaluate(
             help_behavior_hint="(default: their own)",
         ),
     ] = None,
+    multipliers: Multipliers = (),
     environment: Surroundings = EnvironmentOptions(),
 ) -> None:
     """Play trained policies, by their mean and as trained: return, cost, and the share of violating
@@ -300,7 +331,55 @@ def evaluate(
     """
     from saddle.verbs.evaluate import evaluate
 
-    evaluate(path, episodes, limit, seed, as_json, environment.applied_to_option(task))
+    name = environment.applied_to_option(task)
+    evaluate(path, episodes, limit, seed, as_json, name, multipliers)
+
+
+@app.command
+def dial(
+    path: Annotated[
+        Positional[Path], arg(metavar="DIR", help="A study or training, or the folder of a policy.")
+    ],
+    limits: Annotated[
+        UseAppendAction[tuple[tuple[float, ...], ...]],
+        arg(
+            name="limit",
+            metavar="D ...",
+            help="Cost limits; with several constraints one of each, and --limit again for further "
+            "sets.",
+            help_behavior_hint="(required)",
+        ),
+    ] = (),
+    episodes: Annotated[int, arg(metavar="N", help="Episodes at each setting.")] = 100,
+    seed: Annotated[int, arg(metavar="N", help="Seed of the worlds.")] = 0,
+    as_trained: Annotated[
+        bool,
+        arg(
+            help="Play with the noise of training.",
+            help_behavior_hint="(default: by the policy's mean)",
+        ),
+    ] = False,
+    as_json: Json = False,
+    task: Annotated[
+        str | None,
+        arg(
+            metavar="TASK",
+            help="Play in another task of the same sizes.",
+            help_behavior_hint="(default: the policy's own)",
+        ),
+    ] = None,
+    environment: Surroundings = EnvironmentOptions(),
+) -> None:
+    """Find where to set the dial of a policy that takes lambda as an input, for a cost limit: by
+    playing, without training.
+
+    An upper bound of the mean cost has to keep the limit. Limits that no setting keeps, and limits
+    that do not bind, are said to be that.
+    """
+    from saddle.verbs.dial import dial
+
+    name = environment.applied_to_option(task)
+    dial(path, limits, episodes, seed, as_trained, name, as_json)
 
 
 @app.command
@@ -475,28 +554,38 @@ def _choose_learner(argv: Sequence[str]) -> list[str]:
     kind = learner_class(named[-1].partition(":")[2]) if named else PPO
     _set_learner(train, kind())
     if argv[:1] == ["frontier"]:
-        _set_learner(frontier, _for_this_machine(kind))
+        _set_learner(frontier, _for_this_machine(kind if named else None, argv))
     _set_learner(bench_learner, kind().for_bench())
     _set_learner(bench_study, kind().for_bench())
     return [word for word in argv if word not in named]
 
 
-def _for_this_machine(kind: type[LearnerSettings]) -> LearnerSettings:
-    """The settings that `saddle frontier` begins with."""
-    from saddle.study.frontier import machine_learner
+def _for_this_machine(kind: type[LearnerSettings] | None, argv: Sequence[str]) -> LearnerSettings:
+    """The settings that `saddle frontier` begins with, of the learner that was named, or else of
+    the one that --method takes.
+    """
+    from saddle.study.frontier import machine_learner, method_of
 
-    sized = machine_learner()
-    return sized if isinstance(sized, kind) else kind()
+    if kind is not None:
+        sized = machine_learner(method_of(kind()))
+        return sized if type(sized) is kind else kind()
+    sweep = "--method=sweep" in argv or ("--method", "sweep") in itertools.pairwise(argv)
+    return machine_learner("sweep" if sweep else "dial")
 
 
 def _set_learner(verb: Any, settings: LearnerSettings) -> None:
-    """The parser reads a verb's options from its signature: the type of `learner`, and its
-    default.
+    """The parser reads a verb's options from its signature: the type of `learner`, its default, and
+    the default of a rule beside it.
     """
     verb.__annotations__["learner"] = type(settings)
-    defaults = []
+    defaults: list[Any] = []
     for default in verb.__defaults__:
-        defaults.append(settings if isinstance(default, LearnerSettings) else default)
+        if isinstance(default, LearnerSettings):
+            defaults.append(settings)
+        elif isinstance(default, Rule):
+            defaults.append(settings.usual_rule())
+        else:
+            defaults.append(default)
     verb.__defaults__ = tuple(defaults)
 
 

@@ -70,12 +70,11 @@ class PopulationCycles:
         """A cycle's steps."""
         worlds = state.worlds
         assert worlds is not None
-        members, _, obs_dim = worlds.seen.shape
         steps = self.settings.steps_per_cycle // self.worlds
         return self.collector.collect(
             self.learner.actor(state.members.learner),
             state.moments,
-            no_moments(members, obs_dim),
+            no_moments(*state.moments.mean.shape),
             worlds,
             self.keys(state.epoch),
             cycle * steps,

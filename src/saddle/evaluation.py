@@ -12,12 +12,16 @@ import numpy as np
 
 from saddle import open_study, policies, rollouts, tasks
 from saddle.errors import SaddleError
-from saddle.policies import NetworkPolicy
+from saddle.multipliers import Lambda, each_lambda, lambda_of
+from saddle.policies import DialPolicy, NetworkPolicy
 from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST, Study
 
 Mode = Literal["deterministic", "stochastic"]
 MODES: tuple[Mode, Mode] = ("deterministic", "stochastic")  # in the order of `rollouts.play`
+
+SETTINGS = 9
+"""Of a dial, where nobody says which."""
 
 Limits = Sequence[float | None]
 
@@ -32,6 +36,7 @@ class Trained(NamedTuple):
     run: str
     policy: NetworkPolicy
     limits: Limits  # of each constraint; empty where nobody knows
+    multipliers: tuple[float, ...] | None = None  # that its dial is set to, if it has one
 
     def moved_to(self, task: str) -> "Trained":
         """The same policy, to be played in another task."""
@@ -59,6 +64,8 @@ class Score:
     violating: float | None  # share of episodes
     constraint: str
     violating_any: float | None
+    multipliers: tuple[float, ...] | None = None
+    """Lambda of each constraint that the policy's dial is set to; None without a dial."""
 
 
 @contextlib.contextmanager
@@ -74,6 +81,7 @@ def evaluate(
     limits: Sequence[float] = (),
     seed: int = 0,
     task: str | None = None,
+    multipliers: Sequence[float] = (),
     on_message: OnMessage | None = None,
     counting: Counting = _uncounted,
 ) -> list[Score]:
@@ -82,13 +90,14 @@ def evaluate(
 
     `limits` has one for each constraint, in place of the runs' own; none keeps those. `seed` is
     that of the worlds, which are the same for every policy. `task` plays them in another one than
-    they were trained on, of the same sizes. `on_message` is told what was left
-    out; `counting` shows how far it is.
+    they were trained on, of the same sizes. A policy with a dial is played at the `multipliers`,
+    with several constraints one of each; without them at nine from its range, the same for every
+    constraint. `on_message` is told what was left out; `counting` shows how far it is.
     """
     if episodes < 1:
         raise SaddleError(f"--episodes is {episodes}; it must be at least 1")
     check_seeds([seed])
-    found = _policies(Path(path), on_message)
+    found = _policies(Path(path), tuple(multipliers), on_message)
     if task is not None:
         found = [one.moved_to(task) for one in found]
     if limits:
@@ -135,6 +144,7 @@ def _judged(
             violating=None if limit is None else float(np.mean(cost > limit)),
             constraint=constraint,
             violating_any=violating_any,
+            multipliers=one.multipliers,
         )
 
 
@@ -170,10 +180,31 @@ def _fitting(task: str, limits: Sequence[float]) -> Limits:
     return limits
 
 
-def _policies(path: Path, on_message: OnMessage | None) -> list[Trained]:
+def _set(
+    run: str,
+    policy: NetworkPolicy | DialPolicy,
+    limits: Limits,
+    multipliers: tuple[float, ...],
+) -> list[Trained]:
+    """The policy; one with a dial at the multipliers, or at some of its range."""
+    if isinstance(policy, NetworkPolicy):
+        return [Trained(run, policy, limits)]
+    constraints = policy.dial.constraints
+    settings: list[Lambda] = [lambda_of(multipliers)] if multipliers else []
+    if not settings:
+        settings += map(float, np.geomspace(policy.dial.low, policy.dial.high, SETTINGS))
+    found = []
+    for lam in settings:
+        found.append(Trained(run, policy.at(lam), limits, each_lambda(lam, constraints)))
+    return found
+
+
+def _policies(
+    path: Path, multipliers: tuple[float, ...], on_message: OnMessage | None
+) -> list[Trained]:
     """Everything trained that `path` holds."""
     if not (path / MANIFEST).exists():
-        return [Trained(path.name, policies.network(path), ())]
+        return _set(path.name, policies.network(path), (), multipliers)
     study: Study = open_study(path)
     runs = study.runs
     columns = [name for name in runs.columns if name == "limit" or name.startswith("limit_")]
@@ -187,7 +218,7 @@ def _policies(path: Path, on_message: OnMessage | None) -> list[Trained]:
         on_message(f"{count} have no policy here; they are left out")
     found = []
     for run, limits in kept:
-        found.append(Trained(run, policies.network(study.policy_folder(run)), limits))
+        found += _set(run, policies.network(study.policy_folder(run)), limits, multipliers)
     return found
 
 

@@ -14,9 +14,9 @@ from saddle import tasks
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
-from saddle.multipliers import Fixed, GradientAscent, Rule
+from saddle.multipliers import Fixed, Rule, lambda_of
 from saddle.study.dependent import open_sweep
-from saddle.study.frontier import Wish, open_frontier, train_frontier
+from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage, short
 from saddle.study.prepare import prepare
@@ -41,7 +41,7 @@ def train(
     task: str,
     out: Path | str,
     *,
-    rule: Rule = GradientAscent(),
+    rule: Rule | None = None,
     limits: Sequence[float] = (USUAL_LIMIT,),
     seeds: int = 1,
     steps: int = PUBLISHED_STEPS,
@@ -54,9 +54,10 @@ def train(
     """Train one multiplier rule on a task with seeds 0 to seeds - 1; returns the study in the
     directory `out`.
 
-    `limits` has a cost limit for each constraint; a fixed rule does not use it. With `resume` a
-    training that is there already goes on; `limit_seconds` ends it cleanly in time, which
-    `study.finished` then tells.
+    Without `rule` it is the learner's usual one: gradient ascent, or the dial of a policy that
+    takes lambda as an input. `limits` has a cost limit for each constraint; a fixed rule and a dial
+    do not use it. With `resume` a training that is there already goes on; `limit_seconds` ends it
+    cleanly in time, which `study.finished` then tells.
     """
     plan = training_plan(task, rule, tuple(limits), seeds, steps, learner)
     return run_study(
@@ -105,6 +106,7 @@ def frontier(
     seeds: int = 3,
     steps: float | None = None,
     lambdas: int | None = None,
+    method: Method | None = None,
     learner: LearnerSettings | None = None,
     resume: bool = False,
     limit_seconds: float | None = None,
@@ -119,10 +121,12 @@ def frontier(
     component of a vector reward to earn, `episode_length` when to cut an episode, `imports` which
     modules register its id, and `python` another interpreter to run it in.
 
-    A pilot of three multipliers finds where costs lie; the others are put where they tell most:
-    beyond the pilot's ends where a limit lies there, else around `limits` and where the frontier
-    bends. `lambdas` is how many there are in all, 9 unless it is given; with several constraints
-    how many each has, and every combination is trained (5 of each of two, 3 of more). Without
+    With the method 'dial', which is the default, one policy for each seed takes lambda as an input;
+    `saddle.dial` then sets it to any limit. With 'sweep' policies are trained at fixed multipliers:
+    a pilot of three finds where costs lie; the others are put where they tell most, beyond the
+    pilot's ends where a limit lies there, else around `limits` and where the frontier bends.
+    `lambdas` is at how many the frontier is found, 9 unless it is given; with several constraints
+    how many each has, and every combination is there (5 of each of two, 3 of more). Without
     `learner`, networks and epochs are sized for this machine and the task. `out` is `frontier-TASK`
     in the current folder unless it is given; with `resume` a frontier that is there goes on.
     `saddle.analyze` says what was found.
@@ -131,7 +135,7 @@ def frontier(
     name = name_of(
         task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
     )
-    wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner)
+    wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner, method)
     path = Path(out) if out is not None else Path(f"frontier-{short(name)}")
     spec = tasks.spec_of(name)
     study = open_frontier(wish, spec, path, resume)
@@ -141,7 +145,7 @@ def frontier(
 
 def training_plan(
     task: str,
-    rule: Rule,
+    rule: Rule | None,
     limits: tuple[float, ...],
     seeds: int,
     steps: int,
@@ -150,9 +154,12 @@ def training_plan(
     """A training as a study of one stage, saved often and with its checkpoints kept."""
     if seeds < 1:
         raise SaddleError(f"--seeds is {seeds}; it must be at least 1")
+    rule = rule or learner.usual_rule()
     Member(0, rule, limits)  # says what is wrong with a limit
     if isinstance(rule, Fixed):
         stage = Stage("train", lambdas=(rule.init,))
+    elif rule.drawn:
+        stage = Stage("train", rules=(rule,))
     else:
         stage = Stage("train", rules=(rule,), limits=(limits,))
     chunk = Chunking(epochs=5, seconds=30.0, share=0.05, keep=True)
@@ -189,13 +196,16 @@ def _limit_sets(limits: Limits) -> tuple[tuple[float, ...], ...]:
     return (*sets, numbers) if numbers else tuple(sets)
 
 
-def load_policy(path: Path | str) -> "Policy":
+def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None = None) -> "Policy":
     """An exported policy, or a run's in a study: a function from observations [..., obs_dim] to
     actions.
+
+    `multiplier` is where to set the dial of a policy that has one: a lambda for all constraints, or
+    one for each. `saddle.dial` finds it for a limit.
     """
     from saddle import policies
 
-    return policies.load(path)
+    return policies.load(path, lam=None if multiplier is None else lambda_of(multiplier))
 
 
 @dataclass

@@ -14,7 +14,7 @@ from saddle.errors import SaddleError
 from saddle.learners.settings import LearnerSettings
 from saddle.multipliers.stacked import Multiplier
 
-LEARN = 2  # what an epoch's key is folded with to learn; collect.steps.RESET and ACT are 0 and 1
+LEARN = 2  # what an epoch's key is folded with to learn; collect.steps has the others
 
 FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
 REASONS = {

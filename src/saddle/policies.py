@@ -19,11 +19,13 @@ from jax import Array
 
 from saddle import files, tasks
 from saddle.collect.normalise import STD_FLOOR
+from saddle.dial_inputs import Dial
 from saddle.errors import SaddleError
 from saddle.learners.networks import distributions
 from saddle.learners.networks.activations import ACTIVATIONS
 from saddle.learners.networks.distributions import Drawn
 from saddle.learners.networks.squashed import Squashed
+from saddle.multipliers import Lambda, each_lambda, lambda_name
 from saddle.tasks import HostTask, Task, TaskSpec
 
 
@@ -35,11 +37,15 @@ class Policy(Protocol):
         ...
 
 
-def get(name: str, task: Task | HostTask) -> Policy:
-    """'random', 'scripted', or the path of an exported policy, for this task."""
-    if name == "random":
-        return random(task.spec)
-    return scripted(task) if name == "scripted" else load(Path(name), task.spec)
+def get(name: str, task: Task | HostTask, lam: Lambda | None = None) -> Policy:
+    """'random', 'scripted', or the path of an exported policy, for this task. lam is where to set
+    the policy's dial, if it has one.
+    """
+    if name not in ("random", "scripted"):
+        return load(Path(name), task.spec, lam)
+    if lam is not None:
+        raise SaddleError(f"the {name} policy has no dial; leave the lambda out")
+    return random(task.spec) if name == "random" else scripted(task)
 
 
 def random(spec: TaskSpec) -> Policy:
@@ -117,6 +123,45 @@ class NetworkPolicy:
     weights: Weights
 
 
+@dataclass(frozen=True)
+class DialPolicy:
+    """A policy for every multiplier: set to one, it is a policy like any other."""
+
+    task: str
+    form: Form  # of the policy at any setting
+    weights: Weights  # the first layer takes an observation, and the dial's inputs behind it
+    dial: Dial
+
+    def at(self, lam: Lambda) -> NetworkPolicy:
+        """The policy at these multipliers. The dial's inputs then are constants, which add to the
+        first layer's biases.
+        """
+        inputs = np.asarray(self.dial.inputs(self._log_lambda(lam)), np.float32)
+        (w, b), *rest = self.weights.layers
+        obs_dim = self.form.widths[0]
+        first = w[:obs_dim], b + inputs @ w[obs_dim:]
+        weights = self.weights._replace(layers=(first, *rest))
+        return NetworkPolicy(self.task, self.form, weights)
+
+    def _log_lambda(self, lam: Lambda) -> np.ndarray:
+        """log10 of the multiplier of each constraint, all within the range."""
+        constraints = self.dial.constraints
+        each = each_lambda(lam, constraints)
+        if len(each) != constraints:
+            raise SaddleError(
+                f"lambda has {len(each)} numbers, but this policy's dial has {constraints}; give "
+                f"one for all constraints, or one for each"
+            )
+        low, high = self.dial.low, self.dial.high
+        slack = 1 + 1e-9
+        if not all(low / slack <= value <= high * slack for value in each):
+            raise SaddleError(
+                f"lambda is {lambda_name(lam)}, but this policy was trained from {low:g} to "
+                f"{high:g}; choose one in between"
+            )
+        return np.log10(each)
+
+
 def output(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
     """What the network says: the mean of a Gaussian, logits, or mean and log standard deviation
     before a tanh. obs [..., obs_dim] -> [..., outputs].
@@ -131,13 +176,14 @@ def output(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
     return x @ w + b
 
 
-def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
+def load(path: Path | str, spec: TaskSpec | None = None, lam: Lambda | None = None) -> Policy:
     """An exported policy, taking its likeliest action: a Gaussian's mean, or the best choice; of a
     squashed Gaussian, the mean's tanh.
 
-    See `read` for what it is; with `spec`, it must fit that task.
+    See `read` for what it is; with `spec`, it must fit that task. lam is where to set its dial, if
+    it has one.
     """
-    policy = network(path, spec)
+    policy = dialled(network(path, spec), lam, path)
 
     def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
         return policy.form.family.mode(output(policy.form, policy.weights, obs))
@@ -145,23 +191,34 @@ def load(path: Path | str, spec: TaskSpec | None = None) -> Policy:
     return act
 
 
-def network(path: Path | str, spec: TaskSpec | None = None) -> NetworkPolicy:
-    """An exported policy with its spread."""
+def dialled(
+    policy: NetworkPolicy | DialPolicy, lam: Lambda | None, path: Path | str
+) -> NetworkPolicy:
+    """The policy with its dial, if it has one, set to lam."""
+    if isinstance(policy, NetworkPolicy):
+        if lam is not None:
+            raise SaddleError(f"the policy {path} has no dial; leave the lambda out")
+        return policy
+    if lam is None:
+        raise SaddleError(
+            f"the policy {path} has a dial; say where to set it: a lambda from "
+            f"{policy.dial.low:g} to {policy.dial.high:g} ('saddle dial' finds one for a limit)"
+        )
+    return policy.at(lam)
+
+
+def network(path: Path | str, spec: TaskSpec | None = None) -> NetworkPolicy | DialPolicy:
+    """An exported policy with its spread, and with its dial if it has one."""
     arrays, facts = read(path, spec)
     layers = tuple((arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1))
-    widths = (layers[0][0].shape[0], *(b.shape[0] for _, b in layers))
+    widths = (arrays["obs_mean"].shape[0], *(b.shape[0] for _, b in layers))
     scale = 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
-    return NetworkPolicy(
-        facts["task"],
-        Form(
-            widths,
-            facts["activation"],
-            facts["obs_clip"],
-            tuple(facts["choices"]),
-            facts["squash"],
-        ),
-        Weights(layers, arrays["obs_mean"], scale, arrays["log_std"]),
-    )
+    choices = tuple(facts["choices"])
+    form = Form(widths, facts["activation"], facts["obs_clip"], choices, facts["squash"])
+    weights = Weights(layers, arrays["obs_mean"], scale, arrays["log_std"])
+    if facts["dial"] is None:
+        return NetworkPolicy(facts["task"], form, weights)
+    return DialPolicy(facts["task"], form, weights, Dial(**facts["dial"]))
 
 
 def read(
@@ -170,12 +227,13 @@ def read(
     """Arrays and facts of an exported policy: a folder with policy.npz and policy.json, or one of
     the two files.
 
-    policy.json holds task, activation, hidden (layer widths), obs_clip and, where actions are
-    choices, how many each has; where they are the tanh of a Gaussian, `squash` is true. policy.npz
-    holds w0 [obs_dim, hidden], b0, w1, b1, ..., log_std [action_dim] (of choices [0], as of
-    squashed actions, where the last layer gives means and then log standard deviations), obs_mean
-    and obs_var [obs_dim]. With `spec`, it must fit that task; without, the task that it names, if
-    that is known without importing anything.
+    policy.json holds task, activation, hidden (layer widths), obs_clip, where actions are choices
+    how many each has, where they are the tanh of a Gaussian `squash`, and where the policy takes
+    multipliers how these enter (`Dial`). policy.npz holds w0 [obs_dim + the dial's inputs, hidden],
+    b0, w1, b1, ..., log_std [action_dim] (of choices [0], as of squashed actions, where the last
+    layer gives means and then log standard deviations), obs_mean and obs_var [obs_dim]. With
+    `spec`, it must fit that task; without, the task that it names, if that is known without
+    importing anything.
     """
     try:
         arrays_path, facts_path = _pair(Path(path))
@@ -196,7 +254,7 @@ def _check_fit(
     spec: TaskSpec,
 ) -> None:
     """The policy takes the task's observations and gives its kind of actions."""
-    obs_dim = layers[0][0].shape[0]
+    obs_dim = layers[0][0].shape[0] - _dial_width(facts)
     choices = tuple(facts["choices"])
     action_dim = _entries(layers[-1][0].shape[1], choices, facts["squash"])
     if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
@@ -281,7 +339,28 @@ def _read_facts(path: Path) -> dict[str, Any]:
         )
     if choices and squash:
         raise SaddleError(f"{path} has choices, and squash; choices have nothing to squash")
+    facts.setdefault("dial", None)
+    _check_dial(facts["dial"], path)
     return facts
+
+
+def _check_dial(dial: Any, path: Path) -> None:
+    """None, or what makes a `Dial`."""
+    if dial is None:
+        return
+    if not isinstance(dial, dict) or set(dial) != set(Dial._fields):
+        raise SaddleError(f"{path} has a dial that is not of {', '.join(Dial._fields)}")
+    numbers = all(isinstance(dial[name], int | float) for name in ("low", "high"))
+    if not numbers or type(dial["constraints"]) is not int or not 0 < dial["low"] < dial["high"]:
+        raise SaddleError(
+            f"{path} has a dial from {dial['low']!r} to {dial['high']!r}; it must go from a "
+            f"positive number to a larger one"
+        )
+
+
+def _dial_width(facts: dict[str, Any]) -> int:
+    """How many inputs of the network are the dial's."""
+    return facts["dial"]["constraints"] if facts["dial"] else 0
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -323,11 +402,12 @@ def _layers(
             f"{path} has hidden layers {widths}, but {facts_path} says {facts.get('hidden')}"
         )
     inputs = {arrays[name].shape for name in ("obs_mean", "obs_var")}
+    obs_dim = weights[0].shape[0] - _dial_width(facts)
     outputs = weights[-1].shape[1]
     choices = facts["choices"]
     squash = facts["squash"]
     spreads = 0 if choices or squash else outputs
-    if inputs != {weights[0].shape[:1]} or arrays["log_std"].shape != (spreads,):
+    if inputs != {(obs_dim,)} or arrays["log_std"].shape != (spreads,):
         raise SaddleError(f"{path} has obs_mean, obs_var or log_std that do not fit its layers")
     if squash and outputs % 2:
         raise SaddleError(

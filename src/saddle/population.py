@@ -23,7 +23,7 @@ from saddle.collect import collector, episodes, normalise
 from saddle.collect.collector import EpochProgram
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Rollout, Worlds, by_member
-from saddle.collect.steps import no_moments
+from saddle.collect.steps import contexts, no_moments
 from saddle.config import Member
 from saddle.cycles import PopulationCycles
 from saddle.errors import SaddleError
@@ -102,6 +102,7 @@ class Population:
                     f"but {len(member.limits)} limit(s) are given; give one limit per constraint"
                 )
             member.rule.check_constraints(str(self.task), constraints)
+            self.settings.check_rule(member.rule)
 
     @property
     def member_bytes(self) -> int:
@@ -224,7 +225,9 @@ class Population:
         steps = self.settings.steps_per_epoch // count
         shape = (steps, len(self.members), count)
         constraints = len(self.spec.constraints)
-        obs = jax.random.normal(jax.random.key(0), (*shape, self.spec.obs_dim))
+        context = contexts(self._learner, self._keys(0), count, 0)
+        seen = self.spec.obs_dim + context.shape[-1]
+        obs = jax.random.normal(jax.random.key(0), (*shape, seen))
         flags = jnp.zeros(shape, bool)
         actor = self._learner.actor(state.members.learner)
         over_members = jax.vmap(self._learner.act)

@@ -31,9 +31,9 @@ WORLDS = 256
 WORLDS_OF_AN_ACCELERATOR = 4096
 WEIGHT_BYTES = 2**28  # of a batch's policies: a quarter of a gigabyte
 
-Play = Callable[[Weights, np.ndarray, int], np.ndarray]
-"""Weights [S, ...], is a slot stochastic [S], how many slots count -> totals [that many, E, 2 +
-m].
+Play = Callable[[Weights, np.ndarray, int, int], np.ndarray]
+"""Weights [S, ...], is a slot stochastic [S], how many slots count, the worlds' seed -> totals
+[that many, E, 2 + m].
 """
 
 
@@ -55,24 +55,42 @@ def play(
     The second axis is by the mean, as trained; the last is return, length, costs. After each batch
     `done` is told how many policies are through.
     """
-    name, form = alike[0].task, alike[0].form
-    task = tasks.make(name)
-    _check(name, form, task.spec)
-    size = slots(form, episodes)
-    if isinstance(task, HostTask):
-        run = _on_host(task, form, size, episodes, seed)
-    else:
-        run = _on_device(task, form, size, episodes, seed)
+    player = Player(alike[0].task, alike[0].form, episodes)
     wanted = [(policy.weights, stochastic) for policy in alike for stochastic in (False, True)]
-    found = []
-    for first in range(0, len(wanted), size):
-        batch = wanted[first : first + size]
-        filled = batch + batch[-1:] * (size - len(batch))
-        weights = jax.tree.map(lambda *arrays: np.stack(arrays), *(own for own, _ in filled))
-        stochastic = np.array([flag for _, flag in filled])
-        found += list(run(weights, stochastic, len(batch)))
-        done(len(found) // 2)
-    return np.stack(found).reshape(len(alike), 2, episodes, -1)
+    found = player.play(wanted, seed, lambda count: done(count // 2))
+    return found.reshape(len(alike), 2, episodes, -1)
+
+
+class Player:
+    """Plays policies of one task and one form, for so many episodes each; compiled once."""
+
+    def __init__(self, name: str, form: Form, episodes: int) -> None:
+        task = tasks.make(name)
+        _check(name, form, task.spec)
+        self.size = slots(form, episodes)
+        if isinstance(task, HostTask):
+            self._run = _on_host(task, form, self.size, episodes)
+        else:
+            self._run = _on_device(task, form, self.size, episodes)
+
+    def play(
+        self,
+        wanted: Sequence[tuple[Weights, bool]],
+        seed: int,
+        done: Callable[[int], None] = lambda count: None,
+    ) -> np.ndarray:
+        """Totals [wanted, episodes, 2 + m] of policies' weights, each by its mean or as trained.
+        After each batch `done` is told how many are through.
+        """
+        found: list[np.ndarray] = []
+        for first in range(0, len(wanted), self.size):
+            batch = list(wanted[first : first + self.size])
+            filled = batch + batch[-1:] * (self.size - len(batch))
+            weights = jax.tree.map(lambda *arrays: np.stack(arrays), *(own for own, _ in filled))
+            stochastic = np.array([flag for _, flag in filled])
+            found += list(self._run(weights, stochastic, len(batch), seed))
+            done(len(found))
+        return np.stack(found)
 
 
 def _check(name: str, form: Form, spec: TaskSpec) -> None:
@@ -108,16 +126,14 @@ def _noise_keys(spec: TaskSpec, seed: int) -> Array:
     return jax.random.split(jax.random.key(seed + 1), spec.episode_length)
 
 
-def _on_device(task: Task, form: Form, size: int, episodes: int, seed: int) -> Play:
+def _on_device(task: Task, form: Form, size: int, episodes: int) -> Play:
     """Worlds of all slots are one flat batch of the task. A world that has ended adds nothing
     more.
     """
     count, m = size * episodes, len(task.spec.constraints)
-    worlds = jnp.tile(first_keys(jax.random.key(seed)[None], episodes), size)
-    keys = _noise_keys(task.spec, seed)
 
     @jax.jit
-    def totals(weights: Weights, stochastic: Array) -> Array:
+    def totals(weights: Weights, stochastic: Array, worlds: Array, keys: Array) -> Array:
         def step(carry: tuple, key: Array) -> tuple[tuple, None]:
             state, total, running = carry
             obs = state.obs.reshape(size, episodes, -1)
@@ -131,13 +147,15 @@ def _on_device(task: Task, form: Form, size: int, episodes: int, seed: int) -> P
         (_, total, _), _ = jax.lax.scan(step, start, keys)
         return total.reshape(size, episodes, -1)
 
-    def run(weights: Weights, stochastic: np.ndarray, used: int) -> np.ndarray:
-        return np.asarray(totals(weights, stochastic))[:used]
+    def run(weights: Weights, stochastic: np.ndarray, used: int, seed: int) -> np.ndarray:
+        worlds = jnp.tile(first_keys(jax.random.key(seed)[None], episodes), size)
+        keys = _noise_keys(task.spec, seed)
+        return np.asarray(totals(weights, stochastic, worlds, keys))[:used]
 
     return run
 
 
-def _on_host(task: HostTask, form: Form, size: int, episodes: int, seed: int) -> Play:
+def _on_host(task: HostTask, form: Form, size: int, episodes: int) -> Play:
     """As `_on_device`; the worlds of the slots that count are one batch of the host, or several
     where memory has no room for so many.
     """
@@ -145,7 +163,6 @@ def _on_host(task: HostTask, form: Form, size: int, episodes: int, seed: int) ->
     most = _room_for_worlds(task)
     made: dict[int, HostWorlds] = {}
     act = jax.jit(partial(_actions, form))
-    own_seeds = np.arange(seed * episodes, (seed + 1) * episodes, dtype=np.uint64)
 
     def observed(obs: np.ndarray, places: np.ndarray) -> np.ndarray:
         """[worlds, obs_dim] -> [S, E, obs_dim], zero where no world is played now."""
@@ -153,12 +170,15 @@ def _on_host(task: HostTask, form: Form, size: int, episodes: int, seed: int) ->
         full.reshape(-1, spec.obs_dim)[places] = obs
         return full
 
-    def totals(weights: Weights, stochastic: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def totals(
+        weights: Weights, stochastic: np.ndarray, places: np.ndarray, seed: int
+    ) -> np.ndarray:
         """Of these worlds [n] of the batch: [n, 2 + m]."""
         count = len(places)
         if count not in made:
             made[count] = task.worlds(count)
         worlds = made[count]
+        own_seeds = np.arange(seed * episodes, (seed + 1) * episodes, dtype=np.uint64)
         obs = worlds.reset(own_seeds[places % episodes])
         total = np.zeros((count, 2 + len(spec.constraints)))
         running = np.ones(count, bool)
@@ -173,11 +193,11 @@ def _on_host(task: HostTask, form: Form, size: int, episodes: int, seed: int) ->
                 break
         return total
 
-    def run(weights: Weights, stochastic: np.ndarray, used: int) -> np.ndarray:
+    def run(weights: Weights, stochastic: np.ndarray, used: int, seed: int) -> np.ndarray:
         weights = jax.device_put(weights)
         count = used * episodes
         parts = np.array_split(np.arange(count), math.ceil(count / most))
-        found = [totals(weights, stochastic, places) for places in parts]
+        found = [totals(weights, stochastic, places, seed) for places in parts]
         return np.concatenate(found).reshape(used, episodes, -1)
 
     return run

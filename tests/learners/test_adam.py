@@ -40,13 +40,14 @@ def test_between_epochs_moments_are_float32_that_bf16_holds():
     keys = jax.random.split(jax.random.key(0), 3)
     learner = jax.vmap(lambda key: minibatch.init(key, how, 3, family, 1))(keys)
     draw = lambda *shape: jax.random.normal(keys[0], (3, 32, *shape))
-    samples = minibatch.Samples(draw(3), draw(2), draw(2), draw(), draw(2), draw(2))
+    samples = minibatch.Samples(
+        draw(3), draw(2), draw(2), draw(), draw(2), draw(2), jnp.ones((3, 32, 1))
+    )
     done = improve(
         how,
         family,
         learner,
         samples,
-        jnp.ones((3, 1)),
         keys,
         jnp.float32(1e-3),
         jnp.ones(3, bool),

@@ -169,6 +169,7 @@ def test_a_minibatch_is_the_plain_one_to_its_rounding(monkeypatch):
         Gaussian(2).log_prob(jnp.zeros((n, 2)), learner.actor.log_std, action),
         draw(keys[3], 2),
         30 * draw(keys[4], 2),
+        jnp.ones((n, 1)),
     )
     weight = (jnp.arange(n) < 200) / 200
 
@@ -180,7 +181,6 @@ def test_a_minibatch_is_the_plain_one_to_its_rounding(monkeypatch):
                 *minibatch.join(ppo, *minibatch.split(ppo, learner)),
                 samples,
                 weight,
-                jnp.ones(1),
                 jnp.float32(3e-4),
             )
         )
@@ -265,13 +265,19 @@ def test_a_minibatch_can_be_written_for_a_gpu(precision, obs, act):
             jax.random.split(jax.random.key(0), members)
         )
         samples = Samples(
-            zeros(n, obs), zeros(n, act), zeros(n, act), zeros(n), zeros(n, 2), zeros(n, 2)
+            zeros(n, obs),
+            zeros(n, act),
+            zeros(n, act),
+            zeros(n),
+            zeros(n, 2),
+            zeros(n, 2),
+            zeros(n, 1),
         )
         whole = jax.vmap(lambda learner: minibatch.join(ppo, *minibatch.split(ppo, learner)))(
             learner
         )
         run = jax.vmap(functools.partial(minibatch.minibatch, ppo, Gaussian(act)))
-        return run(*whole, samples, zeros(n), zeros(1), jnp.full(members, 3e-4))
+        return run(*whole, samples, zeros(n), jnp.full(members, 3e-4))
 
     def judge():
         net = plain.init_net(jax.random.key(0), (obs, *ppo.hidden, act))

@@ -26,11 +26,17 @@ def passes(ppo: PPO, chunk: int) -> tuple[minibatch.PPOState, Improvement]:
     learner = jax.vmap(lambda key: minibatch.init(key, ppo, OBS, Gaussian(ACT), 1))(keys)
     draw = lambda *shape: jax.random.normal(keys[0], (MEMBERS, SAMPLES, *shape))
     samples = minibatch.Samples(
-        draw(OBS), draw(ACT), jnp.zeros((MEMBERS, SAMPLES, ACT)), draw() - 3, draw(2), draw(2)
+        draw(OBS),
+        draw(ACT),
+        jnp.zeros((MEMBERS, SAMPLES, ACT)),
+        draw() - 3,
+        draw(2),
+        draw(2),
+        jnp.ones((MEMBERS, SAMPLES, 1)),
     )
     active = jnp.arange(MEMBERS) != 2
     run = jax.jit(lambda *a: improve(ppo, Gaussian(ACT), *a, active=active, chunk=chunk))
-    return learner, run(learner, samples, jnp.ones((MEMBERS, 1)), keys, jnp.float32(3e-3))
+    return learner, run(learner, samples, keys, jnp.float32(3e-3))
 
 
 STOPPING = PPO(hidden=(8, 8), passes=6, batch=64, target_kl=0.05)

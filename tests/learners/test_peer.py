@@ -98,10 +98,8 @@ def test_advantages_and_targets():
     signal, both = jnp.stack([gae["reward"], gae["cost"]], -1), jnp.array([0.99, 0.99])
     flags = jnp.asarray(terminated), jnp.asarray(ended)
     adv = advantages.gae(signal, values, jnp.asarray(after), *flags, both, jnp.array([0.95, 0.95]))
-    np.testing.assert_allclose(
-        advantages.standardise(adv[:, 0]), gae["adv_r"], rtol=1e-5, atol=1e-5
-    )
-    np.testing.assert_allclose(advantages.centre(adv[:, 1]), gae["adv_c"], rtol=1e-5, atol=1e-5)
+    wanted = np.stack([gae["adv_r"], gae["adv_c"]], -1)
+    np.testing.assert_allclose(advantages.standardised(adv, True), wanted, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose((adv + values)[:, 0], gae["target_value_r"], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose((adv + values)[:, 1], gae["target_value_c"], rtol=1e-5, atol=1e-5)
 
@@ -124,7 +122,8 @@ def minibatch_of(record):
     learner = minibatch.PPOState(
         actor, critics, adam.init(actor), tuple(map(adam.init, critics)), jnp.full(1, jnp.nan)
     )
-    samples = minibatch.Samples(output=jnp.zeros_like(data["action"]), **data)
+    lam = jnp.full((16, 1), record["lambda"])
+    samples = minibatch.Samples(output=jnp.zeros_like(data["action"]), lam=lam, **data)
     return learner, samples
 
 
@@ -134,11 +133,9 @@ def test_two_minibatches_with_reward_scale_invariance():
     """
     record = PEER["minibatch"]
     learner, samples = minibatch_of(record)
-    weight, lam = jnp.full(16, 1 / 16), jnp.array([record["lambda"]])
+    weight = jnp.full(16, 1 / 16)
     for step in record["steps"]:
-        learner, stats = step_once(
-            PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4)
-        )
+        learner, stats = step_once(PPO(hidden=(6, 6)), learner, samples, weight, jnp.float32(3e-4))
         np.testing.assert_allclose(learner.beta, step["beta"], rtol=1e-5)
         np.testing.assert_allclose(stats.loss_pi, step["loss"], rtol=1e-5)
         params = step["params"]
@@ -154,11 +151,9 @@ def test_scale_invariance_does_not_see_the_scale_of_costs():
     for size in (1.0, 100.0):
         learner, samples = minibatch_of(PEER["minibatch"])
         samples = samples._replace(advantage=samples.advantage * jnp.array([1.0, size]))
-        weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
+        weight = jnp.full(16, 1 / 16)
         steps.append(
-            step_once(PPO(hidden=(6, 6)), learner, samples, weight, lam, jnp.float32(3e-4))[
-                0
-            ].actor.net
+            step_once(PPO(hidden=(6, 6)), learner, samples, weight, jnp.float32(3e-4))[0].actor.net
         )
     assert_close(*steps)
 
@@ -167,9 +162,9 @@ def test_beta_can_be_bounded():
     """Without any cost beta explodes, as in the study; a bound holds it."""
     learner, samples = minibatch_of(PEER["minibatch"])
     free = samples._replace(advantage=samples.advantage * jnp.array([1.0, 0.0]))
-    weight, lam = jnp.full(16, 1 / 16), jnp.ones(1)
+    weight = jnp.full(16, 1 / 16)
     for bound, found in ((np.inf, lambda beta: beta > 1e6), (50.0, lambda beta: beta == 50.0)):
         after, _ = step_once(
-            PPO(hidden=(6, 6), rsi_max=bound), learner, free, weight, lam, jnp.float32(3e-4)
+            PPO(hidden=(6, 6), rsi_max=bound), learner, free, weight, jnp.float32(3e-4)
         )
         assert found(float(after.beta[0]))

@@ -13,7 +13,7 @@ from saddle.errors import SaddleError
 from saddle.learners import PPO
 from saddle.multipliers import each_lambda
 from saddle.study import grow
-from saddle.study.frontier import Wish, open_frontier, pilot_plan, sized, train_frontier
+from saddle.study.frontier import Wish, first_plan, open_frontier, sized, train_frontier
 from saddle.study.prepare import plan_of
 from saddle.study.stop import Stopper
 from saddle.tasks import spec_of
@@ -109,8 +109,8 @@ def test_epochs_hold_whole_episodes_unless_their_size_is_told():
     assert sized(PPO(steps_per_epoch=4000), 3000).steps_per_epoch == 12_000
     long = dataclasses.replace(SPEC, episode_length=3000)
     told = Wish(TASK, learner=PPO(steps_per_epoch=1234))
-    assert pilot_plan(told, long).learner.steps_per_epoch == 1234
-    assert pilot_plan(Wish(TASK), long).learner.steps_per_epoch >= 12_000
+    assert first_plan(told, long).learner.steps_per_epoch == 1234
+    assert first_plan(Wish(TASK), long).learner.steps_per_epoch >= 12_000
 
 
 @pytest.mark.parametrize(

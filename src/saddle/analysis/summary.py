@@ -10,6 +10,7 @@ import polars as pl
 
 from saddle.analysis.bootstrap import interquartile_mean, mean_interval
 from saddle.analysis.constraints import column, further, names
+from saddle.analysis.dials import spread_out
 from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
 from saddle.analysis.resolution import whole_costs
@@ -50,8 +51,10 @@ class Finals(NamedTuple):
 def final_values(
     runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, options: Options
 ) -> Finals:
-    """Mean return and cost of each run over the final share of its training."""
-    metrics = metrics.lazy()
+    """Mean return and cost of each run over the final share of its training; a run with a dial
+    counts once, and has a row for each stratum of its multipliers.
+    """
+    runs, metrics = spread_out(runs, metrics)
     columns = metrics.collect_schema().names()
     _need(runs.columns, RUN_COLUMNS, "runs")
     _need(columns, ("run", "epoch", "env_steps", "return", "cost"), "metrics")
@@ -68,15 +71,20 @@ def final_values(
     ]
     good = _listed(joined.filter(pl.col("return").is_finite(), *finite), len(costs))
     counts = RunCounts(
-        total=runs.height,
-        used=good.height,
-        failed=int((runs["status"] == "failed").sum()),
+        total=runs["trained"].n_unique(),
+        used=good["trained"].n_unique(),
+        failed=_trained(runs, pl.col("status") == "failed"),
         unfinished=0
         if options.unfinished
-        else int((~runs["status"].is_in(["failed", "done"])).sum()),
-        without_values=joined.height - good.height,
+        else _trained(runs, ~pl.col("status").is_in(["failed", "done"])),
+        without_values=joined["trained"].n_unique() - good["trained"].n_unique(),
     )
     return Finals(good, counts, _notes(good, counts))
+
+
+def _trained(runs: pl.DataFrame, which: pl.Expr) -> int:
+    """How many runs were trained of those."""
+    return runs.filter(which)["trained"].n_unique()
 
 
 def _every_constraint(runs: pl.DataFrame, count: int) -> pl.DataFrame:
@@ -95,7 +103,7 @@ def _every_constraint(runs: pl.DataFrame, count: int) -> pl.DataFrame:
         else:
             added.append(pl.col("lambda").alias(lam))
     further_names = [column(name, i) for i in range(1, count) for name in ("lambda", "limit")]
-    return runs.with_columns(added).select(*RUN_COLUMNS, *further_names, "called")
+    return runs.with_columns(added).select(*RUN_COLUMNS, *further_names, "called", "trained")
 
 
 def _listed(finals: pl.DataFrame, count: int) -> pl.DataFrame:

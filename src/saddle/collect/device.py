@@ -15,7 +15,15 @@ from saddle.collect.cycles import Cycles
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Agent, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
-from saddle.collect.steps import account, acting_key, begin, first_keys, look
+from saddle.collect.steps import (
+    account,
+    acting_key,
+    begin,
+    contexts,
+    first_keys,
+    look,
+    with_context,
+)
 from saddle.tasks import Task, autoreset
 
 
@@ -34,7 +42,8 @@ class DeviceCollector:
         """New worlds, and the moments of what they show first. keys [M] of this epoch."""
         state = autoreset.reset(self.task, first_keys(keys, self.count))
         obs = state.obs.reshape(self.members, self.count, -1)
-        return begin(self.settings, moments, state, obs, len(self.task.spec.constraints))
+        drawn = contexts(self.agent, keys, self.count, 0)
+        return begin(self.settings, moments, state, obs, drawn, len(self.task.spec.constraints))
 
     def stagger(self, worlds: Worlds) -> Worlds:
         """Spread the clocks over an episode, so that a steady share ends at every step.
@@ -77,6 +86,8 @@ class DeviceCollector:
             recent, seen, final = jax.vmap(partial(look, self.settings))(
                 moments, recent, split(now.obs), split(then.obs), ended
             )
+            drawn = contexts(self.agent, keys, self.count, t + 1)
+            seen, final = with_context(worlds.seen, seen, final, ended, drawn)
             totals, whole, row = account(worlds, decision, final, signal, terminated, truncated)
             diverged = getattr(then, "diverged", None)
             if diverged is not None:

@@ -15,7 +15,15 @@ from saddle.collect.cycles import Cycles
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Agent, Decision, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
-from saddle.collect.steps import account, acting_key, begin, first_keys, look
+from saddle.collect.steps import (
+    account,
+    acting_key,
+    begin,
+    contexts,
+    first_keys,
+    look,
+    with_context,
+)
 from saddle.tasks import autoreset
 from saddle.tasks.host import HostTask, HostWorlds
 
@@ -47,8 +55,9 @@ class HostCollector:
         """Shapes of a step of the rollout, once they are known."""
         self._there: dict[str, np.ndarray] | None = None
         """The state that the worlds are in now, as it was handed out."""
+        self._agent = agent
         self._act = jax.jit(partial(_act, agent))
-        self._take_in = jax.jit(partial(_take_in, settings), donate_argnames="rows")
+        self._take_in = jax.jit(partial(_take_in, settings, agent), donate_argnames="rows")
         self._begin = jax.jit(partial(begin, settings), static_argnames="m")
         self._merge = jax.jit(jax.vmap(normalise.merge))
 
@@ -63,7 +72,8 @@ class HostCollector:
         """New worlds, and the moments of what they show first. keys [M] of this epoch."""
         bits = np.asarray(jax.vmap(jax.random.bits)(first_keys(keys, self.count))).astype(np.uint64)
         obs = self.worlds.reset(bits)
-        worlds, recent = self._started(moments, obs)
+        drawn = contexts(self._agent, keys, self.count, 0)
+        worlds, recent = self._started(moments, obs, drawn)
         # Worlds that begin anew in every epoch are told by their seeds, which costs nothing.
         self._there = {"seeds": bits} if self._together else self.worlds.save()
         return worlds._replace(state=self._there), recent
@@ -96,9 +106,9 @@ class HostCollector:
             action = np.asarray(decision.action).reshape(self.members * self.count, -1)
             shown = Shown(*(self._split(array) for array in self.worlds.step(action)))
             if rows is None:
-                rows = self._no_rows(steps, moments, recent, running, decision, shown)
+                rows = self._no_rows(steps, moments, recent, running, decision, shown, keys)
             running, recent, rows = self._take_in(
-                moments, recent, running, decision, shown, t, rows=rows
+                moments, recent, running, decision, shown, keys, first + t, t, rows=rows
             )
         assert rows is not None
         if not self._together:
@@ -112,10 +122,10 @@ class HostCollector:
         """Whether every epoch starts with fresh worlds, so that none is ever gone on with."""
         return not self.settings.goes_on
 
-    def _started(self, moments: Moments, obs: np.ndarray) -> tuple[Worlds, Moments]:
-        """Worlds that have just been reset. obs [M * W, obs_dim]."""
+    def _started(self, moments: Moments, obs: np.ndarray, drawn: Array) -> tuple[Worlds, Moments]:
+        """Worlds that have just been reset. obs [M * W, obs_dim], drawn [M, W, context]."""
         shown = jnp.asarray(obs, jnp.float32).reshape(self.members, self.count, -1)
-        return self._begin(moments, {}, shown, m=len(self.worlds.spec.constraints))
+        return self._begin(moments, {}, shown, drawn, m=len(self.worlds.spec.constraints))
 
     def _put(self, moments: Moments, worlds: Worlds) -> Worlds:
         """Have the worlds be where that state says. Where they are there already, as in every
@@ -131,7 +141,8 @@ class HostCollector:
         restarted = self.worlds.load(worlds.state)
         if restarted is None:
             return worlds
-        anew, _ = self._started(moments, restarted.obs)
+        context = worlds.seen[..., self.worlds.spec.obs_dim :]
+        anew, _ = self._started(moments, restarted.obs, context)
         where = jnp.asarray(restarted.where).reshape(self.members, self.count)
 
         def chosen(new: Array, old: Array) -> Array:
@@ -155,11 +166,14 @@ class HostCollector:
         running: Worlds,
         decision: Decision,
         shown: Shown,
+        keys: Array,
     ) -> Rollout:
         """Room for so many steps, each of which looks like this one."""
         if self._row is None:
-            after = partial(_after, self.settings)
-            _, _, self._row = jax.eval_shape(after, moments, recent, running, decision, shown)
+            after = partial(_after, self.settings, self._agent)
+            _, _, self._row = jax.eval_shape(
+                after, moments, recent, running, decision, shown, keys, 0
+            )
         return jax.tree.map(lambda leaf: jnp.zeros((steps, *leaf.shape), leaf.dtype), self._row)
 
     def compile(self, function: Callable) -> Callable:
@@ -187,13 +201,16 @@ def _act(agent: Agent, actor: Any, seen: Array, keys: Array, t: int) -> Decision
 
 def _after(
     settings: CollectSettings,
+    agent: Agent,
     moments: Moments,
     recent: Moments,
     running: Worlds,
     decision: Decision,
     shown: Shown,
+    keys: Array,
+    t: int,
 ) -> tuple[Worlds, Moments, Rollout]:
-    """What follows from a step of all members' worlds [M, W]: where they are, the moments, and the
+    """What follows from step t of all members' worlds [M, W]: where they are, the moments, and the
     step as a row of the rollout.
     """
     signal = jnp.concatenate([shown.reward[..., None], shown.cost], -1).astype(jnp.float32)
@@ -203,23 +220,30 @@ def _after(
     recent, seen, final = jax.vmap(partial(look, settings))(
         moments, recent, jnp.asarray(shown.obs), jnp.asarray(shown.final_obs), ended
     )
+    drawn = contexts(agent, keys, ended.shape[1], t + 1)
+    seen, final = with_context(running.seen, seen, final, ended, drawn)
     totals, whole, row = account(running, decision, final, signal, terminated, truncated)
     return Worlds({}, seen, totals, whole), recent, row
 
 
 def _take_in(
     settings: CollectSettings,
+    agent: Agent,
     moments: Moments,
     recent: Moments,
     running: Worlds,
     decision: Decision,
     shown: Shown,
+    keys: Array,
     t: int,
+    place: int,
     rows: Rollout,
 ) -> tuple[Worlds, Moments, Rollout]:
     """The same, with the row written into its place among `rows` [T, M, W, ...]."""
-    running, recent, row = _after(settings, moments, recent, running, decision, shown)
-    written = jax.tree.map(lambda all_of_them, own: all_of_them.at[t].set(own), rows, row)
+    running, recent, row = _after(
+        settings, agent, moments, recent, running, decision, shown, keys, t
+    )
+    written = jax.tree.map(lambda all_of_them, own: all_of_them.at[place].set(own), rows, row)
     return running, recent, written
 
 

@@ -4,7 +4,7 @@ S = 1 + m signals: reward, costs.
 Shapes are jaxtyping's. `*T` is the axis of steps in a rollout, and none in a single step of one.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 from jax import Array
@@ -18,6 +18,7 @@ class Decision(NamedTuple):
     extras: Any  # arrays [W, ...] that its learner wants to find in the rollout again
 
 
+@runtime_checkable
 class Agent(Protocol):
     """Whoever decides. A learner is one."""
 
@@ -25,12 +26,16 @@ class Agent(Protocol):
         """What one member does in its worlds. obs is normalised; the key is this step's own."""
         ...
 
+    # An agent may also have `draw_context(worlds, key) -> [worlds, context]`: numbers of its own
+    # that it draws for one member's worlds whenever their episodes begin. Until an episode ends
+    # they stand behind each of its observations.
+
 
 class Rollout(NamedTuple):
     """What T steps produced."""
 
     obs: Float[Array, "*T M W obs"]
-    """Normalised as the policy saw them."""
+    """Normalised as the policy saw them, each with its episode's context behind it."""
     next_obs: Float[Array, "*T M W obs"]
     """Normalised, before any reset."""
     action: Num[Array, "*T M W action"]
@@ -55,7 +60,7 @@ class Worlds(NamedTuple):
     """Worlds between two epochs."""
 
     state: Any  # State [M * W] of a JAX task, or a dict of arrays that HostWorlds saved
-    seen: Float[Array, "M W obs"]  # the normalised observation to act on
+    seen: Float[Array, "M W obs"]  # the normalised observation to act on, with its context
     totals: Float[Array, "M W sums"]  # return, length, costs of the running episodes
     whole: Bool[Array, "M W"]  # the running episode began at a reset
 

@@ -11,10 +11,10 @@ from jax import Array
 
 from saddle.collect import normalise
 from saddle.collect.normalise import Moments
-from saddle.collect.rollout import Decision, Rollout, Worlds
+from saddle.collect.rollout import Agent, Decision, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
 
-RESET, ACT = 0, 1  # what a member's epoch key is folded with; members.LEARN is 2
+RESET, ACT, CONTEXT = 0, 1, 3  # what a member's epoch key is folded with; members.LEARN is 2
 
 
 def first_keys(keys: Array, worlds: int) -> Array:
@@ -60,15 +60,47 @@ def look(
     return recent, seen, normalise.apply(both, final, settings.obs_clip)
 
 
+def contexts(agent: Agent, keys: Array, worlds: int, t: Array | int) -> Array:
+    """What the agent draws for the episodes that begin before step t, in every world whether one
+    does or not: [M, W, context]. keys [M] of this epoch.
+    """
+    draw = getattr(agent, "draw_context", None)
+    if draw is None:
+        return jnp.zeros((keys.shape[0], worlds, 0))
+
+    def of_member(key: Array) -> Array:
+        return draw(worlds, jax.random.fold_in(jax.random.fold_in(key, CONTEXT), t))
+
+    return jax.vmap(of_member)(keys)
+
+
+def with_context(
+    before: Array, seen: Array, final: Array, ended: Array, drawn: Array
+) -> tuple[Array, Array]:
+    """Put contexts behind what worlds show now, seen [M, W, obs_dim], and what they showed before
+    any reset, final.
+
+    The running episodes' contexts stand behind `before`, what was acted on; where an episode ended
+    [M, W] the next one has the context that was drawn for it [M, W, context].
+    """
+    running = before[..., seen.shape[-1] :]
+    now = jnp.where(ended[..., None], drawn, running)
+    return jnp.concatenate([seen, now], -1), jnp.concatenate([final, running], -1)
+
+
 def begin(
-    settings: CollectSettings, moments: Moments, state: Any, obs: Array, m: int
+    settings: CollectSettings, moments: Moments, state: Any, obs: Array, drawn: Array, m: int
 ) -> tuple[Worlds, Moments]:
-    """Worlds that have just been reset and show obs [M, W, obs_dim], and the moments of that."""
+    """Worlds that have just been reset and show obs [M, W, obs_dim], and the moments of that.
+
+    drawn [M, W, context] are the contexts of the episodes that begin.
+    """
     members, count, obs_dim = obs.shape
     nothing = jnp.zeros((members, count), bool)
     recent, seen, _ = jax.vmap(partial(look, settings))(
         moments, no_moments(members, obs_dim), obs, obs, nothing
     )
+    seen = jnp.concatenate([seen, drawn], -1)
     return Worlds(state, seen, jnp.zeros((members, count, 2 + m)), ~nothing), recent
 
 

@@ -5,6 +5,7 @@ finds it by its name. Nothing here imports JAX until a population is made.
 """
 
 from saddle.collect.settings import Layout
+from saddle.learners.conditioned.settings import Conditioned
 from saddle.learners.ppo.settings import PPO
 from saddle.learners.registry import (
     learner_class,
@@ -19,6 +20,7 @@ from saddle.learners.settings import LearnerSettings, Precision
 __all__ = [
     "PPO",
     "SAC",
+    "Conditioned",
     "Layout",
     "LearnerSettings",
     "Precision",

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from saddle import references
 from saddle.errors import SaddleError
+from saddle.learners.conditioned.settings import Conditioned
 from saddle.learners.ppo.settings import PPO
 from saddle.learners.sac.settings import SAC
 from saddle.learners.settings import LearnerSettings, plain
@@ -19,7 +20,11 @@ ENTRY_POINTS = "saddle.learners"
 
 SettingsClass = TypeVar("SettingsClass", bound=type[LearnerSettings])
 
-_LEARNERS: dict[str, type[LearnerSettings]] = {PPO.algorithm: PPO, SAC.algorithm: SAC}
+_LEARNERS: dict[str, type[LearnerSettings]] = {
+    PPO.algorithm: PPO,
+    Conditioned.algorithm: Conditioned,
+    SAC.algorithm: SAC,
+}
 _plugins_read = False
 
 

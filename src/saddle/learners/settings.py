@@ -16,6 +16,9 @@ from tyro.conf import Suppress
 
 from saddle.checks import at_least
 from saddle.collect.settings import CollectSettings
+from saddle.errors import SaddleError
+from saddle.multipliers.ascent import GradientAscent
+from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
     from saddle.learners.api import Learner
@@ -48,6 +51,9 @@ class LearnerSettings(CollectSettings):
     float.
     """
 
+    usual_rule: ClassVar[type[Rule]] = GradientAscent
+    """What moves lambda where nobody says."""
+
     window: int = 100
     """Finished episodes whose mean cost the multiplier sees."""
     start: Annotated[str | None, Suppress] = None
@@ -74,6 +80,14 @@ class LearnerSettings(CollectSettings):
     def check_steps(self, steps: int) -> None:
         """Refuse a training of so many env steps where nothing would be learned in it."""
         del steps
+
+    def check_rule(self, rule: Rule) -> None:
+        """Refuse a rule that this learner cannot be trained with."""
+        if rule.drawn:
+            raise SaddleError(
+                f"the rule {rule.name!r} needs a learner that takes lambda as an input, such as "
+                f"'conditioned'; {self.algorithm!r} does not"
+            )
 
     def learner(self, spec: "TaskSpec") -> "Learner":
         """The algorithm with these settings, for a task."""

@@ -5,6 +5,7 @@ rules as one.
 """
 
 from saddle.multipliers.ascent import GradientAscent
+from saddle.multipliers.dial import Dial
 from saddle.multipliers.fixed import Fixed
 from saddle.multipliers.pid import PID
 from saddle.multipliers.registry import (
@@ -22,6 +23,7 @@ from saddle.multipliers.rule import Lambda, Rule, each_lambda, lambda_name, lamb
 
 __all__ = [
     "PID",
+    "Dial",
     "Fixed",
     "GradientAscent",
     "Lambda",

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from saddle import palette, references
 from saddle.errors import SaddleError
 from saddle.multipliers.ascent import GradientAscent
+from saddle.multipliers.dial import Dial
 from saddle.multipliers.fixed import Fixed
 from saddle.multipliers.pid import PID
 from saddle.multipliers.rule import Rule
@@ -31,7 +32,7 @@ in turn.
 
 RuleClass = TypeVar("RuleClass", bound=type[Rule])
 
-_RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (Fixed, GradientAscent, PID)}
+_RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (Fixed, GradientAscent, PID, Dial)}
 _plugins_read = False
 
 

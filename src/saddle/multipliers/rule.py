@@ -52,6 +52,10 @@ class Rule:
     """In figures, as #rrggbb; None takes one that is free."""
     marker: ClassVar[str | None] = None
     """In figures, as matplotlib names it; None takes one that is free."""
+    drawn: ClassVar[bool] = False
+    """Episodes have multipliers of their own, which the learner draws: there is no limit to keep,
+    and no lambda of an epoch.
+    """
 
     init: float | tuple[float, ...] = 1.0
     """Lambda before the first epoch: one number for every constraint, or one for each."""

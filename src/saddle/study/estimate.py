@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from saddle.config import USUAL_LIMIT, Member
 from saddle.learners import LearnerSettings, learner_from
-from saddle.multipliers import Fixed
 from saddle.study import pace, room
 from saddle.study.pace import Pace
 from saddle.study.plan import Plan
@@ -64,7 +63,8 @@ def of_task(task: str, learner: LearnerSettings, members: int, program: str) -> 
     whole = not in_parts(program)
     count = members if whole else min(members, MOST_TIMED)
     limits = (USUAL_LIMIT,) * constraints(task)
-    population = tuple(Member(seed, Fixed(1.0), limits) for seed in range(count))
+    rule = learner.usual_rule()
+    population = tuple(Member(seed, rule, limits) for seed in range(count))
     if not whole:
         return pace.of_population(task, learner, population)
     if learner.in_cycles:

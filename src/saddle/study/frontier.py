@@ -1,6 +1,7 @@
-"""A task's frontier from nothing: a pilot, then multipliers where it says that they tell most.
+"""A task's frontier from nothing: by one policy for every multiplier, or by a sweep.
 
-It is a study that grows round by round: it is stored, resumed and read as any other.
+The sweep begins with a pilot, then puts multipliers where that says that they tell most: a study
+that grows round by round. Either is stored, resumed and read as any other study.
 """
 
 import dataclasses
@@ -9,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -17,8 +19,9 @@ from saddle.analysis.constraints import column, limit_sets
 from saddle.analysis.summary import final_values
 from saddle.analysis.sweep import IS_SWEEP
 from saddle.errors import SaddleError
-from saddle.learners import PPO, LearnerSettings
-from saddle.learners.ppo.sizes import ACCELERATOR, LAPTOP
+from saddle.learners import LearnerSettings
+from saddle.learners.conditioned import sizes as conditioned_sizes
+from saddle.learners.ppo import sizes as ppo_sizes
 from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
 from saddle.study import estimate
 from saddle.study.forecast import say_how_long
@@ -34,17 +37,22 @@ from saddle.study.store import MANIFEST, Study
 from saddle.study.unit import Listener
 from saddle.tasks.spec import TaskSpec
 
+Method = Literal["dial", "sweep"]
+"""One policy that takes lambda as an input, or policies at fixed lambdas."""
+
 NAMES = ("pilot", "sweep", "bends")
-"""Of the rounds: the pilot, and two in which multipliers are put where they tell most."""
+"""Of a sweep's rounds: the pilot, and two in which multipliers are put where they tell most."""
 
 COUNTS = {1: 9, 2: 5}
 """Multipliers of each constraint, by how many constraints there are."""
 
-EPOCHS = 60
+EPOCHS: dict[Method, int] = {"dial": 70, "sweep": 60}
 """Of each run, unless its steps are told."""
 
-EPISODES = 4
-"""At least so many whole episodes in an epoch, or its mean cost says too little."""
+EPISODES: dict[Method, int] = {"dial": 16, "sweep": 4}
+"""At least so many whole episodes in an epoch, or they say too little about its mean cost: with a
+dial at every multiplier.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,16 +66,24 @@ class Wish:
     """
     seeds: int = 3
     steps: int | None = None
-    """Env steps of each run; None: as many as make 60 epochs."""
+    """Env steps of each run; None: as many as make 70 epochs of a dial, 60 of a sweep."""
     lambdas: int | None = None
-    """Multipliers of each constraint, the pilot's three among them. None: 9; of two constraints,
-    whose grid has every pair, 5 each; of more 3 each.
+    """Multipliers of each constraint: of a sweep those that are trained, the pilot's three among
+    them; of a dial those that its range is looked at. None: 9; of two constraints, whose grid has
+    every pair, 5 each; of more 3 each.
     """
     learner: LearnerSettings | None = None
     """None: sized for this machine. Epochs of the machine's own size grow with the task's episodes.
     """
+    method: Method | None = None
+    """None: the learner's own; without one, a dial."""
 
     def __post_init__(self) -> None:
+        if self.learner is not None and self.method not in (None, method_of(self.learner)):
+            raise SaddleError(
+                f"--method is {self.method}, but the learner {self.learner.algorithm!r} trains a "
+                f"{method_of(self.learner)}; leave one of them out"
+            )
         if self.lambdas is not None and self.lambdas < len(PILOT):
             raise SaddleError(
                 f"--lambdas is {self.lambdas}; a frontier takes at least {len(PILOT)}"
@@ -89,36 +105,48 @@ class Wish:
         return limit_sets(self.limits, self.task, names)
 
 
-def machine_learner() -> PPO:
+def method_of(learner: LearnerSettings) -> Method:
+    """How this learner finds a frontier."""
+    return "dial" if learner.usual_rule.drawn else "sweep"
+
+
+def machine_learner(method: Method) -> LearnerSettings:
     """Settings for what this machine computes with, before the task is known."""
     import jax
 
-    return LAPTOP if jax.default_backend() == "cpu" else ACCELERATOR
+    sizes = {"dial": conditioned_sizes, "sweep": ppo_sizes}[method]
+    return sizes.LAPTOP if jax.default_backend() == "cpu" else sizes.ACCELERATOR
 
 
 def sized(learner: LearnerSettings, episode_length: int) -> LearnerSettings:
     """The same with epochs that hold some whole episodes of the task."""
-    least = EPISODES * episode_length
+    least = EPISODES[method_of(learner)] * episode_length
     if learner.steps_per_epoch >= least or learner.worlds is not None:
         return learner
     return dataclasses.replace(learner, steps_per_epoch=least)
 
 
-def pilot_plan(wish: Wish, spec: TaskSpec) -> Plan:
-    """The study before anything is known."""
+def first_plan(wish: Wish, spec: TaskSpec) -> Plan:
+    """The study before anything is known: a dial, or a sweep's pilot."""
     wish.limits_of(spec.constraints)  # says what is wrong with them
-    default = machine_learner()
+    method = wish.method or (method_of(wish.learner) if wish.learner else "dial")
+    default = machine_learner(method)
     learner = wish.learner or default
     if learner.steps_per_epoch == default.steps_per_epoch:
         learner = sized(learner, spec.episode_length)
-    steps = wish.steps or EPOCHS * learner.steps_per_epoch
-    stage = Stage(NAMES[0], lambdas=_grid([PILOT] * len(spec.constraints)))
+    if method == "dial":
+        stage = Stage("dial", rules=(learner.usual_rule(),))
+        if wish.lambdas is not None:
+            learner = dataclasses.replace(learner, strata=wish.lambdas)
+    else:
+        stage = Stage(NAMES[0], lambdas=_grid([PILOT] * len(spec.constraints)))
+    steps = wish.steps or EPOCHS[method] * learner.steps_per_epoch
     return Plan("frontier", (wish.task,), (stage,), range(wish.seeds), steps, learner=learner)
 
 
 def open_frontier(wish: Wish, spec: TaskSpec, out: Path, resume: bool) -> Study:
     """The study in `out`: new, or what is there of it already."""
-    plan = pilot_plan(wish, spec)
+    plan = first_plan(wish, spec)
     if not (out / MANIFEST).exists():
         return prepare(plan, out, resume)
     there = plan_of(Study(out))
@@ -130,8 +158,11 @@ def rounds_left(wish: Wish, constraints: int, stages: Sequence[Stage]) -> list[t
     """Name of each round that is still to come after these stages, and how many multipliers it adds
     to each constraint.
 
-    What is left after the pilot comes in two rounds, and what is asked for later in one more.
+    What is left after the pilot comes in two rounds, and what is asked for later in one more. A
+    dial has no rounds.
     """
+    if not all(stage.lambdas for stage in stages):
+        return []
     left = max(0, wish.count(constraints) - _axis_length(stages, constraints))
     sizes = [-(-left // 2), left // 2] if len(stages) == 1 else [left]
     found = []
@@ -174,12 +205,13 @@ def train_frontier(
             study = grow(study, Stage(name, lambdas=lambdas))
             stages = plan_of(study).stages
         stage = stages[number]
-        shown = ", ".join(lambda_name(value) for value in stage.lambdas)
-        total = len(stages) + len(coming)
-        listener.say(f"round {number + 1} of {total}, {stage.name}: lambda {shown}")
+        if stage.lambdas:
+            shown = ", ".join(lambda_name(value) for value in stage.lambdas)
+            total = len(stages) + len(coming)
+            listener.say(f"round {number + 1} of {total}, {stage.name}: lambda {shown}")
         worker = Worker(study, factory(program), plan_of(study).chunk, listener, stop)
         say_how_long(worker, plan_of(study), stop, program)
-        if len(stages) == 1 and worker.paces:
+        if len(stages) == 1 and coming and worker.paces:
             listener.say(_whole_time(study, wish, worker, len(names)))
         worker.work()
         if not study.finished:

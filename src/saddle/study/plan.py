@@ -62,7 +62,9 @@ class Stage:
     needs no limit.
     """
     rules: tuple[Rule, ...] = ()
-    """Rules that are run at every limit."""
+    """Rules that are run at every limit; a dial, whose episodes have multipliers of their own, is
+    run once.
+    """
     lambda_star: str | None = None
     """Stage whose frontier gives lambda*: adds, at every limit, the runs with lambda fixed
     there.
@@ -75,8 +77,8 @@ class Stage:
     def __post_init__(self) -> None:
         object.__setattr__(self, "lambdas", tuple(map(lambda_of, self.lambdas)))
         _check_lambdas(self.name, self.lambdas)
-        wants = bool(self.rules) or self.lambda_star is not None
-        if not wants and not self.lambdas:
+        wants = bool(self.moving) or self.lambda_star is not None
+        if not self.rules and not wants and not self.lambdas:
             raise SaddleError(
                 f"stage {self.name!r} has no runs: give it lambdas, or rules and limits"
             )
@@ -86,7 +88,8 @@ class Stage:
             )
         if self.limits and not wants:
             raise SaddleError(
-                f"stage {self.name!r} has limits, but only fixed lambdas, which do not use them"
+                f"stage {self.name!r} has limits, but no rule that uses them: fixed lambdas and "
+                f"dials do not"
             )
         if any(isinstance(rule, Fixed) for rule in self.rules):
             raise SaddleError(
@@ -95,6 +98,11 @@ class Stage:
         for limits in self.limits.values() if isinstance(self.limits, Mapping) else (self.limits,):
             _check_limits(self.name, limits)
 
+    @property
+    def moving(self) -> tuple[Rule, ...]:
+        """The rules that are run at every limit; a dial is run once."""
+        return tuple(rule for rule in self.rules if not rule.drawn)
+
     def limits_of(self, task: str) -> tuple[Limit, ...]:
         """The stage's limits on this task."""
         return self.limits[task] if isinstance(self.limits, Mapping) else self.limits
@@ -102,9 +110,10 @@ class Stage:
     def runs_of_a_seed(self, task: str) -> int:
         """How many runs the stage has on this task with each seed."""
         limits = self.limits.get(task, ()) if isinstance(self.limits, Mapping) else self.limits
-        adaptive = len(self.rules) + (self.lambda_star is not None)
+        adaptive = len(self.moving) + (self.lambda_star is not None)
+        dials = len(self.rules) - len(self.moving)
         variants = max(1, len(self.variants))
-        return variants * (len(self.lambdas) + len(limits) * adaptive)
+        return variants * (len(self.lambdas) + dials + len(limits) * adaptive)
 
 
 @dataclass(frozen=True)
@@ -140,6 +149,7 @@ class Plan:
         for stage in self.stages:
             self._check_tasks_of(stage)
             self._check_variants_of(stage)
+            self._check_rules_of(stage)
         _no_doubles("run", [run.name for run in runs(self)])
 
     @property
@@ -192,6 +202,13 @@ class Plan:
                     f"variant {name}; give "
                     "both stages the same variants"
                 )
+
+    def _check_rules_of(self, stage: Stage) -> None:
+        """Every learner of the stage can be trained with all of its multipliers."""
+        fixed = tuple(Fixed(value) for value in stage.lambdas[:1])
+        for learner in self.learners_of(stage):
+            for rule in (*fixed, *stage.rules):
+                learner.check_rule(rule)
 
     def _check_size(self) -> None:
         """Before anything is unrolled: there is room for all runs."""
@@ -370,13 +387,16 @@ def _multipliers(
 ) -> Iterator[tuple[str, Rule | None, Limit | None, str | None]]:
     for value in stage.lambdas:
         yield f"fixed-{lambda_name(value)}", Fixed(value), None, None
+    for rule in stage.rules:
+        if rule.drawn:
+            yield f"{rule.name}{_differences(rule)}", rule, None, None
     if not stage.limits:
         return
     for limit in stage.limits_of(task):
         at = "d" + "_".join(f"{entry:g}" for entry in limit)
         if stage.lambda_star is not None:
             yield f"star-{at}", None, limit, stage.lambda_star
-        for rule in stage.rules:
+        for rule in stage.moving:
             yield f"{rule.name}-{at}{_differences(rule)}", rule, limit, None
 
 

@@ -173,7 +173,8 @@ def members_that_fit(task: str, learner: LearnerSettings) -> int:
     from saddle.population import Population
 
     limits = (USUAL_LIMIT,) * constraints(task)
-    each = Population(task, learner, [Member(limits=limits)], learner.steps_per_epoch).member_bytes
+    alone = Member(0, learner.usual_rule(), limits)
+    each = Population(task, learner, [alone], learner.steps_per_epoch).member_bytes
     there = memory()
     if each > there:
         raise SaddleError(

@@ -16,7 +16,7 @@ from saddle.errors import SaddleError
 from saddle.inspection import Problem, bounds_of, of_actions, problems
 from saddle.learners import PPO
 from saddle.study import estimate
-from saddle.study.frontier import Wish, pilot_plan, rounds_left
+from saddle.study.frontier import Wish, first_plan
 from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
 from saddle.study.status import duration
@@ -36,8 +36,6 @@ class Forecast:
     """How long `saddle frontier` takes here."""
 
     seconds: float
-    lambdas: int
-    """Multipliers in all."""
     seeds: int
     steps: int
     """Env steps of each run."""
@@ -85,24 +83,22 @@ def examine(task: str, quick: bool = False) -> Report:
         assert spec is not None
         seen = trial.play(made)
         wish = Wish(task)
-        plan = pilot_plan(wish, spec)
+        plan = first_plan(wish, spec)
         found = problems(spec, seen, PPO(), bounds_of(made))
         if facts is not None and not spec.choices:
             found += of_actions(facts.action_low, facts.action_high)
         if not quick and not any(problem.wrong for problem in found):
-            forecast = _forecast(wish, plan, len(spec.constraints))
+            forecast = _forecast(wish, plan)
     except SaddleError as error:
         found.append(Problem(str(error), wrong=True))
     return Report(task, facts, spec, seen, forecast, found)
 
 
-def _forecast(wish: Wish, plan: Plan, constraints: int) -> Forecast:
+def _forecast(wish: Wish, plan: Plan) -> Forecast:
     """How long a frontier takes here, by timing the parts of an epoch."""
-    lambdas = wish.count(constraints) ** constraints
     pace = estimate.of_task(wish.task, plan.learner, wish.seeds, POPULATION)
-    training = pace.seconds(lambdas * wish.seeds, plan.epochs_of(plan.learner))
-    compiling = pace.compile * len(rounds_left(wish, constraints, plan.stages))
-    return Forecast(training + compiling, lambdas, wish.seeds, plan.steps)
+    training = pace.seconds(wish.seeds, plan.epochs_of(plan.learner))
+    return Forecast(training, wish.seeds, plan.steps)
 
 
 def _print(report: Report) -> None:
@@ -137,7 +133,7 @@ def _rows(report: Report) -> list[Row]:
         rows.append(("runs on", f"Python {facts.python}"))
     if report.forecast is not None:
         shown = report.forecast
-        runs = f"{shown.lambdas} lambdas x {shown.seeds} seeds of {shown.steps:,} steps"
+        runs = f"a policy with a dial, {shown.seeds} seeds of {shown.steps:,} steps"
         rows.append(("a frontier here", f"about {duration(shown.seconds)} ({runs})"))
     return rows
 

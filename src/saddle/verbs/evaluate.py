@@ -7,6 +7,7 @@ from pathlib import Path
 from saddle.console import console
 from saddle.evaluation import Score
 from saddle.evaluation import evaluate as scores_of
+from saddle.multipliers import lambda_name, lambda_of
 from saddle.progress import counting
 from saddle.streams import note
 from saddle.tables import Column, print_table
@@ -20,6 +21,7 @@ def evaluate(
     seed: int,
     as_json: bool,
     task: str | None = None,
+    multipliers: tuple[float, ...] = (),
 ) -> None:
     """Play the policies of a study or of a folder, and print how they fare."""
     scores = scores_of(
@@ -28,6 +30,7 @@ def evaluate(
         limits=limits,
         seed=seed,
         task=task,
+        multipliers=multipliers,
         on_message=_say,
         counting=counting,
     )
@@ -45,7 +48,10 @@ def print_scores(scores: list[Score]) -> None:
     """A row for each score. Constraints are named where a task has several."""
     constraints = {(one.task, one.constraint) for one in scores}
     several = len(constraints) > len({task for task, _ in constraints})
+    dials = any(one.multipliers is not None for one in scores)
     columns = [Column("run", identifies=True), Column("policy", identifies=True)]
+    if dials:
+        columns.append(Column("lambda", right=True))
     if several:
         columns.append(Column("constraint", identifies=True))
     for name in ("return", "cost", "length", "limit", "violating"):
@@ -54,7 +60,9 @@ def print_scores(scores: list[Score]) -> None:
         columns.append(Column("any of them", right=True))
     rows = []
     for one in scores:
-        which = [one.constraint] if several else []
+        which = [_setting(one)] if dials else []
+        if several:
+            which.append(one.constraint)
         row = (
             one.run,
             one.mode,
@@ -69,6 +77,11 @@ def print_scores(scores: list[Score]) -> None:
             row += (_share(one.violating_any),)
         rows.append(row)
     print_table(console(), columns, rows, title=f"{counted(scores[0].episodes, 'episode')} each")
+
+
+def _setting(score: Score) -> str:
+    """Where the dial is set."""
+    return "-" if score.multipliers is None else f"{lambda_name(lambda_of(score.multipliers))}"
 
 
 def _share(value: float | None) -> str:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from saddle import tasks
 from saddle.analysis import Options
+from saddle.config import USUAL_LIMIT
 from saddle.console import console
-from saddle.study.frontier import Wish, open_frontier, train_frontier
+from saddle.study.frontier import Wish, method_of, open_frontier, train_frontier
+from saddle.study.prepare import plan_of
 from saddle.study.program import POPULATION
 from saddle.study.status import failure_lines, failures
 from saddle.study.stop import Stopper, seconds
@@ -52,8 +54,15 @@ def _tell(study: Study, wish: Wish) -> None:
     figures(study.path, study.path / "figures", options)
     report(study.path, study.path / "report.html", options)
     analyze(study.path, options, as_json=False)
-    console().print(
-        f"next: saddle evaluate {study.path}; or saddle play {shlex.quote(wish.task)} --policy "
-        f"{study.path}/policies/RUN",
-        soft_wrap=True,
-    )
+    console().print(f"next: {_next(study, wish)}", soft_wrap=True)
+
+
+def _next(study: Study, wish: Wish) -> str:
+    """What can be done with the policies."""
+    play = f"saddle play {shlex.quote(wish.task)} --policy {study.path}/policies/RUN"
+    if method_of(plan_of(study).learner) == "sweep":
+        return f"saddle evaluate {study.path}; or {play}"
+    names = tasks.spec_of(wish.task).constraints
+    sets = wish.limits_of(names) or [(USUAL_LIMIT,) * len(names)]
+    asked = [f"--limit {' '.join(f'{limit:g}' for limit in limits)}" for limits in sets]
+    return f"saddle dial {study.path} {' '.join(asked)}; or {play} {asked[0]}"

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from saddle import files, policies
+from saddle.dial_search import dial
 from saddle.draw import Episode, course, film, record, still
 from saddle.errors import SaddleError
 from saddle.gym import checks
 from saddle.gym.choose import choose
+from saddle.multipliers import Lambda, lambda_of
 from saddle.policies import Policy
-from saddle.tasks import HostTask, Task
+from saddle.tasks import HostTask, Task, TaskSpec
 from saddle.tasks.velocity.engines import NativeTask
 
 WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
@@ -25,17 +27,20 @@ def play(
     seed: int = 0,
     steps: int | None = None,
     lidar: bool = False,
+    multipliers: tuple[float, ...] = (),
+    limit: tuple[float, ...] = (),
 ) -> None:
     """Play one episode, write it to `out` (.png, .gif or .mp4 by its ending), and say how it went.
 
     task: its name or reference; policy: 'random', 'scripted', or the path of an exported policy,
     None for the scripted one or, where there is none, the random one; seed: of the world and of a
     random policy; steps: env steps, the whole episode when None; lidar: draw the point robot's
-    readings around it.
+    readings around it; multipliers or limit: where to set the policy's dial, or for which limit of
+    each constraint.
     """
     made = choose(task, {}).task
     policy = policy or ("scripted" if hasattr(made, "scripted") else "random")
-    actor = policies.get(policy, made)
+    actor = policies.get(policy, made, _dial_setting(policy, made.spec, multipliers, limit))
     most: int = made.spec.episode_length
     count = most if steps is None else checks.check_count(steps, "steps")
     key = checks.world_keys([seed])[0]
@@ -51,6 +56,26 @@ def play(
         episode = Episode(made, name, seed, record.states(made, actor, key, count))
         write(episode, unfinished, lidar)
     _say(out, episode.rewards, episode.costs)
+
+
+def _dial_setting(
+    policy: str, spec: TaskSpec, multipliers: tuple[float, ...], limit: tuple[float, ...]
+) -> Lambda | None:
+    """Where to set the policy's dial; None where nothing is said about it."""
+    if multipliers and limit:
+        raise SaddleError("--lambda and --limit both set the dial; give one of them")
+    if multipliers:
+        return lambda_of(multipliers)
+    if not limit:
+        return None
+    if len(limit) != len(spec.constraints):
+        raise SaddleError(
+            f"--limit has {len(limit)} number(s), but {spec.name} has {len(spec.constraints)} "
+            f"constraint(s); give one for each"
+        )
+    (found,) = dial(Path(policy), [limit], task=spec.name)
+    print(f"limit {', '.join(f'{d:g}' for d in limit)}: {found.verdict}")
+    return lambda_of(found.multipliers)
 
 
 def _play_unseen(

@@ -29,7 +29,7 @@ EVERY = 5.0  # seconds between two lines of progress
 
 def train(
     task: str,
-    rule: Rule,
+    rule: Rule | None,
     limits: tuple[float, ...],
     seeds: int,
     steps: int,
@@ -85,13 +85,16 @@ class View:
             return
         self._said = time.monotonic()
         mean = {key: _mean(value) for key, value in done.metrics.items()}
-        over = np.mean(np.any(done.metrics["window_cost"] > self._limits, axis=-1))
-        self.say(
-            f"epoch {done.epoch}/{done.epochs}  {self._pace(done)}  return "
-            f"{mean['window_return']:.2f}  "
-            f"cost {mean['window_cost']:.2f}  lambda {mean['lambda']:.3g}  over the limit "
-            f"{over:.0%}"
-        )
+        words = [
+            f"epoch {done.epoch}/{done.epochs}",
+            self._pace(done),
+            f"return {mean['window_return']:.2f}",
+            f"cost {mean['window_cost']:.2f}",
+        ]
+        if np.isfinite(mean["lambda"]):  # a dial has none
+            over = np.mean(np.any(done.metrics["window_cost"] > self._limits, axis=-1))
+            words += [f"lambda {mean['lambda']:.3g}", f"over the limit {over:.0%}"]
+        self.say("  ".join(words))
 
     def _pace(self, done: EpochDone) -> str:
         """The first epoch compiles, so that its time is no pace."""

@@ -31,11 +31,12 @@ def gae(
     return jax.lax.scan(back, jnp.zeros_like(delta[0]), (delta, ended), reverse=True)[1]
 
 
-def standardise(advantage: Array) -> Array:
-    """Over all samples [N]: mean 0, population standard deviation 1."""
-    return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-
-
-def centre(advantage: Array) -> Array:
-    """Over all samples [N, ...]: mean 0, scale kept."""
-    return advantage - advantage.mean(0)
+def standardised(advantage: Array, scale: bool) -> Array:
+    """Of all samples [N, S] of reward and costs: mean 0; with `scale` the reward's with population
+    standard deviation 1. Costs keep their scale: lambda prices it.
+    """
+    reward, costs = advantage[:, :1], advantage[:, 1:]
+    reward = reward - reward.mean(0)
+    if scale:
+        reward = reward / (reward.std(0) + 1e-8)
+    return jnp.concatenate([reward, costs - costs.mean(0)], -1)

@@ -17,7 +17,7 @@ from saddle.errors import SaddleError
 from saddle.learners.api import Learned
 from saddle.learners.networks import distributions, plain
 from saddle.learners.networks.backend import choose
-from saddle.learners.networks.distributions import Actor
+from saddle.learners.networks.distributions import Actor, Distribution
 from saddle.learners.networks.plain import Net
 from saddle.learners.ppo import advantages
 from saddle.learners.ppo.minibatch import PPOState, Samples, init, outputs
@@ -45,7 +45,6 @@ class PPOLearner:
         self.settings = settings
         self.spec = spec
         self.family = distributions.of_actions(spec.action_dim, spec.choices)
-        self.chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
 
     def init(self, key: Array) -> PPOState:
         """One untrained member: an actor, a critic of the reward and one of each cost."""
@@ -56,7 +55,7 @@ class PPOLearner:
         self, state: PPOState, arrays: dict[str, np.ndarray], facts: dict[str, Any]
     ) -> PPOState:
         """The member with the actor of an exported policy; its critics stay as they are."""
-        ours = self.policy_facts()
+        ours = {"dial": None, **self.policy_facts()}
         for name, value in ours.items():
             if facts[name] != value:
                 raise SaddleError(
@@ -91,27 +90,13 @@ class PPOLearner:
         and report.
         """
         ppo = self.settings
-        values = _values(ppo, state.critics, rollout.obs)
-        advantage = _advantages(ppo, state.critics, rollout, values)
-        targets = advantage + values
-        samples = _samples(ppo, rollout, advantage, targets)
-        left = 1 - progress if ppo.lr_decay else jnp.ones(())
-        done = improve(
-            ppo,
-            self.family,
-            state,
-            samples,
-            lam,
-            keys,
-            ppo.actor_lr * left,
-            active,
-            self.chunk,
+        found = estimate(ppo, state.critics, rollout)
+        advantage = jax.vmap(advantages.standardised, (0, None))(
+            by_member(found.advantage), ppo.standardise
         )
-        # Beta is infinite by rights where a batch had no cost.
-        numbers = done.state._replace(beta=jnp.zeros_like(done.state.beta))
-        sound = _finite_members(numbers) & jnp.isfinite(done.kl)
-        explained = _explained_variance(by_member(values), by_member(targets))
-        return Learned(done.state, _metrics(done, explained), sound)
+        every_lam = jnp.broadcast_to(lam[:, None], (*advantage.shape[:2], lam.shape[1]))
+        samples = samples_of(rollout, advantage, found, every_lam)
+        return improved(ppo, self.family, state, samples, found, keys, progress, active)
 
     def policy(self, state: PPOState) -> dict[str, Array]:
         """w0, b0, w1, ...: weights [in, out] and biases of each layer; log_std [action_dim], or [0]
@@ -130,6 +115,61 @@ class PPOLearner:
         if self.spec.choices:
             facts["choices"] = list(self.spec.choices)
         return facts
+
+
+class Estimates(NamedTuple):
+    """What critics say of a rollout [T, M, W, S]."""
+
+    values: Array
+    advantage: Array  # as they come
+
+    @property
+    def targets(self) -> Array:
+        """What the critics are to learn."""
+        return self.advantage + self.values
+
+
+def estimate(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout) -> Estimates:
+    """Values and advantages of every step."""
+    values = _values(ppo, critics, rollout.obs)
+    return Estimates(values, _advantages(ppo, critics, rollout, values))
+
+
+def samples_of(rollout: Rollout, advantage: Array, found: Estimates, lam: Array) -> Samples:
+    """Of every member: what was done, with the advantages [M, N, S] to learn from and the
+    multipliers [M, N, m] of each sample.
+    """
+    chosen: Chosen = rollout.extras
+    return Samples(
+        obs=by_member(rollout.obs),
+        action=by_member(rollout.action),
+        output=by_member(chosen.output),
+        log_prob=by_member(chosen.log_prob),
+        advantage=advantage,
+        target=by_member(found.targets),
+        lam=lam,
+    )
+
+
+def improved(
+    ppo: PPO,
+    family: Distribution,
+    state: PPOState,
+    samples: Samples,
+    found: Estimates,
+    keys: Array,
+    progress: Array,
+    active: Array,
+) -> Learned:
+    """Passes over the samples, what is logged of them, and which members are still sound."""
+    left = 1 - progress if ppo.lr_decay else jnp.ones(())
+    chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
+    done = improve(ppo, family, state, samples, keys, ppo.actor_lr * left, active, chunk)
+    # Beta is infinite by rights where a batch had no cost.
+    numbers = done.state._replace(beta=jnp.zeros_like(done.state.beta))
+    sound = _finite_members(numbers) & jnp.isfinite(done.kl)
+    explained = _explained_variance(by_member(found.values), by_member(found.targets))
+    return Learned(done.state, _metrics(done, explained), sound)
 
 
 def _evaluate(ppo: PPO, critics: tuple[Net, ...], x: Array) -> Array:
@@ -184,29 +224,13 @@ def _next_values(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: A
 
 
 def _advantages(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: Array) -> Array:
-    """[T, M, W, S], as they come; `_samples` standardises."""
+    """[T, M, W, S], as they come."""
     next_values = _next_values(ppo, critics, rollout, values)
     m = rollout.signal.shape[-1] - 1
     gamma = jnp.array([ppo.gamma] + [ppo.cost_gamma] * m)
     lam = jnp.array([ppo.lam] + [ppo.cost_lam] * m)
     return advantages.gae(
         rollout.signal, values, next_values, rollout.terminated, rollout.ended, gamma, lam
-    )
-
-
-def _samples(ppo: PPO, rollout: Rollout, advantage: Array, targets: Array) -> Samples:
-    """[M, N, ...]."""
-    treat = advantages.standardise if ppo.standardise else advantages.centre
-    reward = jax.vmap(treat)(by_member(advantage[..., 0]))
-    costs = jax.vmap(advantages.centre)(by_member(advantage[..., 1:]))
-    chosen: Chosen = rollout.extras
-    return Samples(
-        obs=by_member(rollout.obs),
-        action=by_member(rollout.action),
-        output=by_member(chosen.output),
-        log_prob=by_member(chosen.log_prob),
-        advantage=jnp.concatenate([reward[..., None], costs], -1),
-        target=by_member(targets),
     )
 
 

@@ -43,6 +43,8 @@ class Samples(NamedTuple):
     advantage: Float[Array, "*M N S"]
     target: Float[Array, "*M N S"]
     """Of the critics."""
+    lam: Float[Array, "*M N m"]
+    """The multipliers that price the costs."""
 
 
 class Views(NamedTuple):
@@ -119,12 +121,9 @@ def minibatch(
     views: Views,
     samples: Samples,
     weight: Array,
-    lam: Array,
     lr: Array,
 ) -> tuple[PPOState, Stats]:
-    """One step of every network. views are the state's; weight [N] sums to 1; lam [m]; lr is the
-    actor's.
-    """
+    """One step of every network. views are the state's; weight [N] sums to 1; lr is the actor's."""
     critics = []
     critic_adams = []
     losses = []
@@ -137,7 +136,7 @@ def minibatch(
         losses.append(jnp.sum(weight * error**2))
 
     actor_grads, beta, loss, (reward_norm, cost_norms) = _actor_gradient(
-        ppo, family, state, views.actor, samples, weight, lam
+        ppo, family, state, views.actor, samples, weight
     )
     actor_adam, actor = adam.step(state.actor_adam, state.actor, actor_grads, lr, ppo.max_grad_norm)
     after = PPOState(actor, tuple(critics), actor_adam, tuple(critic_adams), beta)
@@ -175,7 +174,6 @@ def _actor_gradient(
     view: Any,
     samples: Samples,
     weight: Array,
-    lam: Array,
 ) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
     """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped
     surrogates' gradients.
@@ -185,7 +183,9 @@ def _actor_gradient(
     ratio = jnp.exp(scores.log_prob - samples.log_prob)
     norms, deltas = _surrogate_norms(ppo, view, scores, weight * ratio, samples.advantage)
     beta = scale.refresh(ppo, state.beta, *norms) if ppo.rsi else jnp.ones_like(state.beta)
-    advantage = scale.combine(samples.advantage[:, 0], samples.advantage[:, 1:], lam, beta)
+    reward_advantage = samples.advantage[:, 0]
+    cost_advantages = samples.advantage[:, 1:]
+    advantage = scale.combine(reward_advantage, cost_advantages, samples.lam, beta)
 
     clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
     surrogate = jnp.sum(weight * jnp.minimum(ratio * advantage, clipped))

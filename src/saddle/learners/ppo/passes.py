@@ -46,7 +46,6 @@ class _Inputs(NamedTuple):
 
     samples: Samples  # [M, N, ...]
     log_std: Array  # [M, action_dim], of the policy that acted
-    lam: Array  # [M, m]
     key: Array  # [M]
 
 
@@ -55,24 +54,23 @@ def improve(
     family: Distribution,
     state: PPOState,
     samples: Samples,
-    lam: Array,
     keys: Array,
     lr: Array,
     active: Array,
     chunk: int,
 ) -> Improvement:
-    """Passes until every active member has stopped. samples [M, N, ...], lam [M, m], keys [M],
-    active [M] bool.
+    """Passes until every active member has stopped. samples [M, N, ...], keys [M], active [M]
+    bool.
     """
     members = active.shape[0]
     feed = functools.partial(choose(ppo).fed, ppo)
     samples = samples._replace(obs=jax.vmap(feed)(samples.obs))
-    inputs = _Inputs(samples, state.actor.log_std, lam, keys)
+    inputs = _Inputs(samples, state.actor.log_std, keys)
     rest, held = jax.vmap(functools.partial(minibatch.split, ppo))(_with_narrow_moments(ppo, state))
     start = _Progress(
         rest=rest,
         held=held,
-        stats=_no_stats(members, constraints=lam.shape[1]),
+        stats=_no_stats(members, constraints=samples.lam.shape[-1]),
         kl=jnp.zeros(members),
         entropy=jnp.zeros(members),
         passes=jnp.zeros(members, jnp.int32),
@@ -178,7 +176,7 @@ def _member_pass(
         state, views = minibatch.join(ppo, *carry)
         some = jax.tree.map(lambda leaf: leaf[rows], samples)
         weight = real / real.sum()
-        after, stats = minibatch.minibatch(ppo, family, state, views, some, weight, inputs.lam, lr)
+        after, stats = minibatch.minibatch(ppo, family, state, views, some, weight, lr)
         return minibatch.split(ppo, keep(after, state)), stats
 
     (rest, held), stats = jax.lax.scan(step, (so_far.rest, so_far.held), (rows, real))

@@ -25,7 +25,8 @@ def refresh(ppo: PPO, beta: Array, reward_norm: Array, cost_norms: Array) -> Arr
 
 
 def combine(reward_adv: Array, cost_adv: Array, lam: Array, beta: Array) -> Array:
-    """(A_r - sum lambda beta A_c) / (1 + sum lambda). reward_adv [N], cost_adv [N, m], lam and beta
-    [m] -> [N].
+    """(A_r - sum lambda beta A_c) / (1 + sum lambda), each sample at its own multipliers.
+
+    reward_adv [N], cost_adv and lam [N, m], beta [m] -> [N].
     """
-    return (reward_adv - cost_adv @ (lam * beta)) / (1 + lam.sum())
+    return (reward_adv - jnp.sum(cost_adv * (lam * beta), -1)) / (1 + lam.sum(-1))

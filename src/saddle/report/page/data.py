@@ -14,6 +14,7 @@ import polars as pl
 from saddle import multipliers
 from saddle.analysis import Findings, Options, TaskFindings, analyze, constraints
 from saddle.analysis.assemble import look_again
+from saddle.analysis.dials import spread_out
 from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import final_values
@@ -58,7 +59,7 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
             f"nothing to report about {study.path} yet: {state}; 'saddle study status' says how "
             f"far it is"
         )
-    scan = study.scan_metrics()
+    runs, scan = spread_out(runs, study.scan_metrics())
     there = scan.collect_schema().names()
     others = [column for name in ("cost", "lambda") for column in constraints.further(there, name)]
     metrics = scan.select(*COLUMNS, *others).collect()

@@ -1,0 +1,258 @@
+"""Where to set a policy's dial for a cost limit: found by playing, with no training.
+
+Every setting is played in the same worlds with the same noise. A setting keeps a limit when an
+upper confidence bound of its mean cost does; of those that do, the one with the best return is
+chosen, and then judged by episodes that the search has not seen.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from saddle import open_study, policies, tasks
+from saddle.analysis.findings import Estimate
+from saddle.config import whole
+from saddle.errors import SaddleError
+from saddle.multipliers import Lambda, lambda_of
+from saddle.policies import DialPolicy
+from saddle.rollouts import Player
+from saddle.study.store import MANIFEST
+
+LEVEL = 0.95
+"""Of intervals (two-sided) and of the bound that keeps a limit (one-sided)."""
+
+GRID = {1: 17, 2: 7}
+"""Settings of each constraint's dial that are played first, by how many there are; with more it is
+4.
+"""
+
+REFINEMENTS = 3
+"""Times that settings around the best one are tried, half as far away as before."""
+
+FEWEST_EPISODES = 5
+
+Verdict = Literal["kept", "does not bind", "not reached", "undecided"]
+
+
+@dataclass(frozen=True)
+class DialSetting:
+    """Where a policy's dial belongs for a limit, and what the policy does there."""
+
+    run: str
+    limits: tuple[float, ...]
+    """Of each constraint."""
+    verdict: Verdict
+    """'kept': the limits are kept. 'does not bind': they are kept at the dial's low end, so lambda
+    could be smaller. 'not reached': no setting keeps them; shown is the one that comes nearest.
+    'undecided': some setting may keep them, but so few episodes do not show it.
+    """
+    multipliers: tuple[float, ...]
+    """Lambda of each constraint."""
+    interval: tuple[float, float] | None
+    """Of lambda, with one constraint: from where the cost may be at the limit to where it is surely
+    below.
+    """
+    returns: Estimate
+    """Mean return of fresh episodes."""
+    costs: tuple[Estimate, ...]
+    """Mean cost of each constraint in fresh episodes."""
+    episodes: int
+    """Fresh ones."""
+
+
+class _Played(NamedTuple):
+    """Settings that were played, with the bounds of their mean costs."""
+
+    log_lambda: np.ndarray  # [n, m]
+    returns: np.ndarray  # [n], means
+    costs: np.ndarray  # [n, m], means
+    margins: np.ndarray  # [n, m], from a mean cost to its one-sided bounds
+
+    def joined(self, other: "_Played") -> "_Played":
+        """Both."""
+        return _Played(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+def dial(
+    path: Path | str,
+    limits: Sequence[float] | Sequence[Sequence[float]],
+    *,
+    episodes: int = 100,
+    seed: int = 0,
+    as_trained: bool = False,
+    task: str | None = None,
+) -> list[DialSetting]:
+    """Where to set the dials of the policies in `path` for each of the limits.
+
+    `path` is a study, or the folder of a policy; `limits` are cost limits, with several constraints
+    sets of one for each. Each setting is played for so many `episodes` in worlds of that `seed`: by
+    the policy's mean, or with `as_trained` with its noise. `task` plays in another task of the same
+    sizes.
+    """
+    if whole("--episodes", episodes) < FEWEST_EPISODES:
+        raise SaddleError(
+            f"--episodes is {episodes}; a bound on a mean cost takes at least {FEWEST_EPISODES}"
+        )
+    found = []
+    for run, policy in _dials(Path(path)):
+        if task is not None:
+            policy = DialPolicy(task, policy.form, policy.weights, policy.dial)
+        search = _Search(policy, episodes, seed, as_trained)
+        for wanted in _sets(limits, policy):
+            found.append(search.setting(run, wanted))
+    return found
+
+
+def _dials(path: Path) -> list[tuple[str, DialPolicy]]:
+    """Every policy with a dial that `path` holds."""
+    if (path / MANIFEST).exists():
+        study = open_study(path)
+        runs = [run for run in study.runs["run"] if study.policy_folder(run).is_dir()]
+        all_of_them = [(run, policies.network(study.policy_folder(run))) for run in runs]
+    else:
+        all_of_them = [(path.name, policies.network(path))]
+    found = [(run, policy) for run, policy in all_of_them if isinstance(policy, DialPolicy)]
+    if not found:
+        raise SaddleError(
+            f"{path} holds no policy with a dial; 'saddle frontier' trains one, and so does "
+            f"'saddle train --learner:conditioned'"
+        )
+    return found
+
+
+def _sets(
+    limits: Sequence[float] | Sequence[Sequence[float]], policy: DialPolicy
+) -> list[tuple[float, ...]]:
+    """The sets of limits, one for each constraint; with one constraint every number is a set."""
+    constraints = tasks.spec_of(policy.task).constraints
+    flat = [limit for limit in limits if not isinstance(limit, Sequence)]
+    sets: list[tuple[float, ...]] = [
+        tuple(limit) for limit in limits if isinstance(limit, Sequence)
+    ]
+    if len(constraints) == 1:
+        sets = [(float(limit),) for limit in itertools.chain(flat, *sets)]
+    elif flat:
+        sets.append(tuple(flat))
+    for one in sets:
+        if len(one) != len(constraints):
+            raise SaddleError(
+                f"{policy.task} has {len(constraints)} constraints ({', '.join(constraints)}), but "
+                f"{len(one)} limit(s) are given; give one for each"
+            )
+        if not all(0 <= limit < math.inf for limit in one):
+            raise SaddleError(f"a limit is {one}; cost limits are finite and 0 or more")
+    if not sets:
+        raise SaddleError("no limit is given; say --limit D, the cost to stay below")
+    return sets
+
+
+class _Search:
+    """The settings of one policy that were played, for all limits that are asked about."""
+
+    def __init__(self, policy: DialPolicy, episodes: int, seed: int, as_trained: bool) -> None:
+        self.policy = policy
+        self.episodes = episodes
+        self.seed = seed
+        self.as_trained = as_trained
+        self.player = Player(policy.task, policy.form, episodes)
+        count = GRID.get(policy.dial.constraints, 4)
+        self.ends = math.log10(policy.dial.low), math.log10(policy.dial.high)
+        axis = np.linspace(self.ends[0], self.ends[1], count)
+        axes = [axis] * policy.dial.constraints
+        self.step = axis[1] - axis[0]
+        self.played = self._play(np.array(list(itertools.product(*axes))))
+
+    def setting(self, run: str, limits: tuple[float, ...]) -> DialSetting:
+        """Where the dial belongs for these limits."""
+        wanted = np.array(limits)
+        best = self._best(wanted)
+        step = self.step
+        for _ in range(REFINEMENTS):
+            step /= 2
+            self._look_around(best, step)
+            best = self._best(wanted)
+        totals = self._totals(best[None], self.seed + 1)[0]
+        return DialSetting(
+            run=run,
+            limits=limits,
+            verdict=self._verdict(best, wanted),
+            multipliers=tuple(float(value) for value in 10.0**best),
+            interval=self._interval(wanted),
+            returns=_estimate(totals[:, 0]),
+            costs=tuple(_estimate(cost) for cost in totals[:, 2:].T),
+            episodes=self.episodes,
+        )
+
+    def _best(self, limits: np.ndarray) -> np.ndarray:
+        """log10 of the multipliers [m] with the best return among those that keep the limits; where
+        none does, of those whose cost comes nearest.
+        """
+        played = self.played
+        above = (played.costs + played.margins - limits).max(1)
+        kept = above <= 0
+        if kept.any():
+            return played.log_lambda[np.argmax(np.where(kept, played.returns, -np.inf))]
+        return played.log_lambda[np.argmin(above)]
+
+    def _verdict(self, best: np.ndarray, limits: np.ndarray) -> Verdict:
+        played = self.played
+        kept = (played.costs + played.margins <= limits).all(1)
+        if kept.any():
+            lowest = np.isclose(best, self.ends[0]).all()
+            return "does not bind" if lowest else "kept"
+        perhaps = (played.costs - played.margins <= limits).all(1)
+        return "undecided" if perhaps.any() else "not reached"
+
+    def _interval(self, limits: np.ndarray) -> tuple[float, float] | None:
+        """With one constraint: the smallest multipliers whose cost may keep the limit, and surely
+        does.
+        """
+        played = self.played
+        if len(limits) > 1:
+            return None
+        lambdas = 10.0 ** played.log_lambda[:, 0]
+        perhaps = lambdas[(played.costs - played.margins)[:, 0] <= limits[0]]
+        surely = lambdas[(played.costs + played.margins)[:, 0] <= limits[0]]
+        if not perhaps.size or not surely.size:
+            return None
+        return float(perhaps.min()), float(surely.min())
+
+    def _look_around(self, centre: np.ndarray, step: float) -> None:
+        """Play the settings a step away in every direction that were not played yet."""
+        axes = [(value - step, value, value + step) for value in centre]
+        around = np.clip(np.array(list(itertools.product(*axes))), *self.ends)
+        known = {tuple(row) for row in np.round(self.played.log_lambda, 9)}
+        fresh = [row for row in around if tuple(np.round(row, 9)) not in known]
+        if fresh:
+            self.played = self.played.joined(self._play(np.unique(fresh, axis=0)))
+
+    def _play(self, log_lambda: np.ndarray) -> _Played:
+        """Settings [n, m]."""
+        totals = self._totals(log_lambda, self.seed)
+        costs = totals[:, :, 2:]
+        error = costs.std(1, ddof=1) / math.sqrt(self.episodes)
+        quantile = float(stdtrit(self.episodes - 1, LEVEL))
+        return _Played(log_lambda, totals[:, :, 0].mean(1), costs.mean(1), quantile * error)
+
+    def _totals(self, log_lambda: np.ndarray, seed: int) -> np.ndarray:
+        """Return, length and costs of every episode at every setting [n, episodes, 2 + m]."""
+        settings = [self.policy.at(_lambda(row)).weights for row in log_lambda]
+        return self.player.play([(weights, self.as_trained) for weights in settings], seed)
+
+
+def _lambda(log_lambda: np.ndarray) -> Lambda:
+    return lambda_of([float(value) for value in 10.0**log_lambda])
+
+
+def _estimate(values: np.ndarray) -> Estimate:
+    """Mean of independent episodes with its t-interval."""
+    mean = float(values.mean())
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    half = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2)) * error
+    return Estimate(mean, mean - half, mean + half)
