@@ -285,3 +285,9 @@ def test_a_training_has_to_outlast_its_random_steps():
     with pytest.raises(SaddleError, match="random for 10020"):
         SAC().check_steps(10_039)
     SAC().check_steps(10_040)
+
+
+def test_clocks():
+    """OmniSafe's moves lambda after every update of 20 steps, from epoch index 101 on."""
+    assert SAC().rule_clock == (False, 10_000)
+    assert SAC(clock="update", warmup_epochs=101).rule_clock == (True, 202_000)
