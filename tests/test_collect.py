@@ -5,10 +5,13 @@ together.
 from functools import cache
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from saddle import checkpoint
+from saddle import checkpoint, tasks
+from saddle.collect.host import HostCollector
+from saddle.collect.steps import acting_key, first_keys, no_moments
 from saddle.config import Member
 from saddle.learners import PPO
 from saddle.multipliers import Fixed
@@ -52,6 +55,40 @@ def test_worlds_on_the_host(layout, tmp_path):
     checkpoint.save(tmp_path / "state", state, {})
     state, _ = checkpoint.load(tmp_path / "state", like=population.init_shape())
     assert equal(through, before + run(population, state, 2)[1])
+
+
+def by_hand(task, learner, actor, seen, keys, steps):
+    """What the policy did, step by step, and what that led to, in worlds that stay as they are."""
+    worlds = task.worlds(seen.shape[0] * seen.shape[1])
+    seeds = jax.vmap(jax.random.bits)(first_keys(keys, seen.shape[1]))
+    worlds.reset(np.asarray(seeds).astype(np.uint64))
+    act = jax.jit(jax.vmap(learner.act))
+    rows = []
+    for t in range(steps):
+        decision = act(actor, seen, jax.vmap(acting_key, (0, None))(keys, t))
+        step = worlds.step(np.asarray(decision.action).reshape(-1, task.spec.action_dim))
+        rows.append((seen, decision.action, decision.extras.log_prob, step.final_obs, step.reward))
+        seen = jnp.asarray(step.obs).reshape(seen.shape)
+    return [np.stack([np.asarray(row[i]) for row in rows]) for i in range(5)]
+
+
+def test_a_rollout_is_what_a_plain_loop_finds():
+    """Deciding in the call that takes in the step before changes no bit of it."""
+    settings = PPO(steps_per_epoch=400, worlds=4, hidden=(8,), obs_norm=False)
+    task = tasks.make(HOPPER, engine="native")
+    learner = settings.learner(task.spec)
+    keys = jax.vmap(jax.random.key)(jnp.arange(2, dtype=jnp.uint32))
+    actor = learner.actor(jax.vmap(learner.init)(keys))
+    collector = HostCollector(task, settings, learner, members=2)
+    moments = no_moments(2, task.spec.obs_dim)
+    worlds, recent = collector.fresh(moments, keys)
+    found = by_hand(task, learner, actor, worlds.seen, keys, 100)
+    _, _, rollout = collector.collect(actor, moments, recent, worlds, keys)
+    signal = np.asarray(rollout.signal)
+    assert rollout.ended.sum() > 0
+    mine = (rollout.obs, rollout.action, rollout.extras.log_prob, rollout.next_obs, signal[..., 0])
+    for one, other in zip(mine, found, strict=True):
+        np.testing.assert_array_equal(np.asarray(one).reshape(100, -1), other.reshape(100, -1))
 
 
 def test_clocks_of_worlds_on_the_host_are_spread_in_the_wide_layout():

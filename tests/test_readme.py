@@ -23,7 +23,7 @@ def examples(file, language="python"):
 
 
 ENVIRONMENTS = "docs/environments.md"
-COUNTS = {"README.md": 2, "docs/tasks.md": 4, "docs/frontier.md": 1}
+COUNTS = {"README.md": 2, "docs/tasks.md": 4, "docs/frontier.md": 1, "docs/dial.md": 1}
 ALL = [
     pytest.param(text, id=f"{file}-{i}") for file in COUNTS for i, text in enumerate(examples(file))
 ]
@@ -55,7 +55,8 @@ def test_the_tutorial_of_environments_runs(tmp_path, monkeypatch, capsys):
         for line in block.splitlines():
             assert main(shlex.split(line)[1:]) == 0, line
             shown.append(capsys.readouterr().out)
-    assert "round 2 of 2" in shown[-1] and Path("kettle-frontier/report.html").exists()
+    assert "next: saddle dial" in shown[-2] and Path("kettle-frontier/report.html").exists()
+    assert "fresh episodes each" in shown[-1]
     (printed,) = examples(ENVIRONMENTS, "text")
     assert first_words(shown[0])[1:] == first_words(printed)[1:]
     assert shown[1].splitlines()[-1] == (

@@ -406,8 +406,44 @@ class SameStep(Batch):
         return obs, reward, np.zeros_like(cut), cut, infos
 
 
-class NextStep(Batch):
+class Deaf(Batch):
+    """One that begins anew a step after an end, and all of its worlds whenever it is told to."""
+
     metadata = {"autoreset_mode": "NEXT_STEP"}  # noqa: RUF012
+
+    def reset(self, seed=None, options=None):
+        return super().reset(seed)
+
+
+class DeafToOptions(Deaf):
+    def reset(self, seed=None):
+        return super().reset(seed)
+
+
+class Silent(Batch):
+    metadata = {}  # noqa: RUF012
+
+
+def poles(num_envs):
+    """Gymnasium's, which begin anew a step after an end."""
+    import gymnasium
+
+    return gymnasium.make_vec("CartPole-v1", num_envs, vectorization_mode="sync")
+
+
+def poles_in_processes(num_envs):
+    import gymnasium
+
+    return gymnasium.make_vec("CartPole-v1", num_envs, vectorization_mode="async")
+
+
+def poles_without_shared_memory(num_envs):
+    import gymnasium
+
+    without = {"shared_memory": False}
+    return gymnasium.make_vec(
+        "CartPole-v1", num_envs, vectorization_mode="async", vector_kwargs=without
+    )
 
 
 def fixed_batch():

@@ -55,8 +55,8 @@ class DialSetting:
     multipliers: tuple[float, ...]
     """Lambda of each constraint."""
     interval: tuple[float, float] | None
-    """Of lambda, with one constraint: from where the cost may be at the limit to where it is surely
-    below.
+    """Of lambda, with one constraint: from the least whose cost may keep the limit to this one;
+    None where none surely does.
     """
     returns: Estimate
     """Mean return of fresh episodes."""
@@ -103,10 +103,21 @@ def dial(
     for run, policy in _dials(Path(path)):
         if task is not None:
             policy = DialPolicy(task, policy.form, policy.weights, policy.dial)
-        search = _Search(policy, episodes, seed, as_trained)
-        for wanted in _sets(limits, policy):
-            found.append(search.setting(run, wanted))
+        found += search(run, policy, _sets(limits, policy), episodes, seed, as_trained)
     return found
+
+
+def search(
+    run: str,
+    policy: DialPolicy,
+    limits: Sequence[tuple[float, ...]],
+    episodes: int,
+    seed: int = 0,
+    as_trained: bool = False,
+) -> list[DialSetting]:
+    """The same for one policy and sets of limits, each with one for every constraint."""
+    played = _Search(policy, episodes, seed, as_trained)
+    return [played.setting(run, wanted) for wanted in limits]
 
 
 def _dials(path: Path) -> list[tuple[str, DialPolicy]]:
@@ -183,7 +194,7 @@ class _Search:
             limits=limits,
             verdict=self._verdict(best, wanted),
             multipliers=tuple(float(value) for value in 10.0**best),
-            interval=self._interval(wanted),
+            interval=self._interval(best, wanted),
             returns=_estimate(totals[:, 0]),
             costs=tuple(_estimate(cost) for cost in totals[:, 2:].T),
             episodes=self.episodes,
@@ -209,19 +220,16 @@ class _Search:
         perhaps = (played.costs - played.margins <= limits).all(1)
         return "undecided" if perhaps.any() else "not reached"
 
-    def _interval(self, limits: np.ndarray) -> tuple[float, float] | None:
-        """With one constraint: the smallest multipliers whose cost may keep the limit, and surely
-        does.
+    def _interval(self, best: np.ndarray, limits: np.ndarray) -> tuple[float, float] | None:
+        """With one constraint: from the smallest multiplier whose cost may keep the limit to the
+        best one, if that surely does.
         """
         played = self.played
-        if len(limits) > 1:
+        kept = (played.costs + played.margins <= limits).any()
+        if len(limits) > 1 or not kept:
             return None
-        lambdas = 10.0 ** played.log_lambda[:, 0]
-        perhaps = lambdas[(played.costs - played.margins)[:, 0] <= limits[0]]
-        surely = lambdas[(played.costs + played.margins)[:, 0] <= limits[0]]
-        if not perhaps.size or not surely.size:
-            return None
-        return float(perhaps.min()), float(surely.min())
+        perhaps = played.log_lambda[(played.costs - played.margins)[:, 0] <= limits[0], 0]
+        return float(10.0 ** min(perhaps.min(), best[0])), float(10.0 ** best[0])
 
     def _look_around(self, centre: np.ndarray, step: float) -> None:
         """Play the settings a step away in every direction that were not played yet."""

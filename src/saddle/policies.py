@@ -209,14 +209,19 @@ def dialled(
 
 def network(path: Path | str, spec: TaskSpec | None = None) -> NetworkPolicy | DialPolicy:
     """An exported policy with its spread, and with its dial if it has one."""
-    arrays, facts = read(path, spec)
+    return of_arrays(*read(path, spec))
+
+
+def of_arrays(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> NetworkPolicy | DialPolicy:
+    """The policy that arrays and facts say, as policy.npz and policy.json hold them."""
     layers = tuple((arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1))
     widths = (arrays["obs_mean"].shape[0], *(b.shape[0] for _, b in layers))
     scale = 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
-    choices = tuple(facts["choices"])
-    form = Form(widths, facts["activation"], facts["obs_clip"], choices, facts["squash"])
+    choices = tuple(facts.get("choices", ()))
+    squash = facts.get("squash", False)
+    form = Form(widths, facts["activation"], facts["obs_clip"], choices, squash)
     weights = Weights(layers, arrays["obs_mean"], scale, arrays["log_std"])
-    if facts["dial"] is None:
+    if facts.get("dial") is None:
         return NetworkPolicy(facts["task"], form, weights)
     return DialPolicy(facts["task"], form, weights, Dial(**facts["dial"]))
 

@@ -2,6 +2,7 @@
 all together beside a known truth.
 """
 
+import dataclasses
 import itertools
 import json
 import math
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import root
+from scipy.stats import binom
 
 from saddle.analysis import Options, analyze
 from saddle.analysis.constraints import choose, limit_sets, note, views
@@ -22,6 +24,7 @@ from saddle.analysis.show import show
 from saddle.analysis.simulate import BEND, LINE, simulate
 from saddle.analysis.simulate_several import TwoCosts, simulate_two
 from saddle.analysis.surface import value_at
+from saddle.analysis.violating import NEAR, share_interval, violating_any
 from saddle.errors import SaddleError
 
 LAMBDAS = np.geomspace(0.05, 5, 7)
@@ -140,6 +143,7 @@ def test_what_is_printed_and_the_json(findings, capsys):
     said = capsys.readouterr().out
     assert "TwoCosts-v0 · ppo · both (second at 25)" in said
     assert "all constraints" in said and "at most 0.05" in said and "binds" in said
+    assert "seeds violating any limit: cannot be told, no run has lambdas within 5% of" in said
     plain = findings.to_dict()
     assert [share["constraint"] for share in plain["joint"][0]["multipliers"]] == ["both", "second"]
     assert plain["tasks"][0]["constraint"]["others"] == [{"name": "second", "limit": 30.0}]
@@ -305,6 +309,61 @@ def test_three_multipliers_are_found_together():
     assert [share.status for share in found.multipliers] == ["reached", "reached", "always below"]
     for share, star in zip(found.multipliers, stars, strict=False):
         assert share.lambda_.value == pytest.approx(star, rel=0.06, abs=0.03)
+
+
+def fixed_runs(lambdas, costs):
+    """A run of each seed at these lambdas."""
+    schema = {"rule": pl.String, "seed": pl.Int64, "lambdas": pl.List(pl.Float64)}
+    rows = [
+        {"rule": "fixed", "seed": seed, "lambdas": lambdas, "costs": own}
+        for seed, own in enumerate(costs)
+    ]
+    return pl.DataFrame(rows, schema=schema | {"costs": pl.List(pl.Float64)})
+
+
+def at_star(found, *lambdas):
+    """These multipliers of two constraints as the joint lambda*."""
+    return [
+        dataclasses.replace(share, train_at=lam)
+        for share, lam in zip(found.multipliers, lambdas, strict=True)
+    ]
+
+
+def test_a_seed_that_breaks_any_limit_at_the_joint_lambda_star_counts_once(findings):
+    """Each limit is broken by half of the seeds, and three of four break one of them."""
+    costs = [[11.0, 1.0], [11.0, 21.0], [1.0, 21.0], [1.0, 1.0]]
+    there = fixed_runs([0.5, 0.2], costs)
+    elsewhere = fixed_runs([0.9, 0.2], [[99.0, 99.0]] * 4)
+    stars = at_star(joint_at(findings, BOTH), 0.5 / (1 - NEAR / 2), 0.2)
+    found = violating_any(pl.concat([elsewhere, there, there]), (10.0, 20.0), stars, 0.95)
+    assert (found.lambdas, found.seeds, found.share.value) == ((0.5, 0.2), 4, 0.75)
+    assert (found.share.lo, found.share.hi) == pytest.approx(share_interval(3, 4, 0.95))
+    far = violating_any(elsewhere, (10.0, 20.0), stars, 0.95)
+    assert far.share.value is None and "no run has lambdas within 5% of (0.513, 0.2)" in far.reason
+    none = violating_any(there.clear(), (10.0, 20.0), stars, 0.95)
+    assert none.share.value is None and none.seeds == 0
+
+
+def test_what_breaks_any_limit_is_told_where_somebody_ran(study):
+    """Not between the lambdas of a grid, nor where no lambda* keeps all limits."""
+    impossible, between = analysed(study, limits=((60.0, 0.5), (60.0, 20.0))).joint
+    assert "no run has lambdas within" in between.violating.reason
+    assert impossible.violating.reason == "there is no lambda* that keeps all limits"
+    assert between.violating.share.value is impossible.violating.share.value is None
+    at_bottom = tuple(float(cost) + 5 for cost in TRUTH.costs(LAMBDAS[[0, 0]]))
+    (found,) = analysed(study, limits=(at_bottom,)).joint
+    assert found.violating.lambdas == pytest.approx(LAMBDAS[[0, 0]])
+    assert found.violating.seeds == 4 and found.violating.share.value is not None
+
+
+@given(st.integers(1, 40), st.data())
+def test_intervals_of_shares_are_exact(total, data):
+    """The end is the share at which so many, or more, come in one of forty."""
+    count = data.draw(st.integers(0, total))
+    lo, hi = share_interval(count, total, 0.95)
+    assert 0 <= lo <= count / total <= hi <= 1
+    assert count == 0 or binom.sf(count - 1, total, lo) == pytest.approx(0.025)
+    assert count == total or binom.cdf(count, total, hi) == pytest.approx(0.025)
 
 
 def test_views_and_words():

@@ -1,15 +1,22 @@
 """The Ray engine on a real cluster of several nodes, one of which dies in the middle."""
 
 import socket
+import sys
 import threading
 import time
+from pathlib import Path
 
+import polars as pl
 import pytest
+import toy_environments as toys
 from fake import LightProgram
 from helpers import Notes, small, work
 
 from saddle.errors import SaddleError
+from saddle.learners import PPO
+from saddle.study.plan import Stage
 from saddle.study.prepare import prepare
+from saddle.study.program import POPULATION
 from saddle.study.stop import Stopper
 
 ray = pytest.importorskip("ray")
@@ -68,6 +75,35 @@ def test_a_node_dies_and_the_results_are_those_of_one_process(tmp_path, cluster)
     assert taken_over  # the dead node's unit went on elsewhere
     assert {unit for unit, _ in notes.epochs} == set(study.units())
     assert not list(study.path.rglob("*.stop"))
+
+
+def test_environments_are_made_where_units_run(tmp_path, cluster, monkeypatch):
+    """By references alone: of Gymnasium's registry, of a module in the folder that the study was
+    started from, and of one there for another interpreter.
+    """
+    made, _ = cluster
+    monkeypatch.chdir(Path(toys.__file__).parent)
+    module = "toy_environments:Drift?cost=info:cost&length=10"
+    plan = small(
+        epochs=2,
+        tasks=("gym:Pendulum-v1?cost=-0&length=10", module, f"{module}&python={sys.executable}"),
+        seeds=(0,),
+        learner=PPO(steps_per_epoch=100, hidden=(4,), passes=1, batch=100),
+        stages=(Stage("sweep", lambdas=(0.1, 1.0)),),
+    )
+    connect(made.address)
+    study, notes = prepare(plan, tmp_path / "ray", resume=False, survey=survey), Notes()
+    RayEngine(study, POPULATION, plan.chunk, notes, Stopper(), None).work()
+    assert notes.said == []
+    assert set(study.runs["task"]) == set(plan.tasks)
+    assert study.runs.height == 6 and set(study.runs["status"]) == {"done"}
+    assert study.metrics.height == 12 and study.metrics["cost"].is_finite().all()
+    metrics = study.metrics.join(study.runs.select("run", "task"), on="run")
+    own, other = (
+        metrics.filter(pl.col("task") == task).sort("run", "epoch")["cost"]
+        for task in plan.tasks[1:]
+    )
+    assert own.equals(other)
 
 
 def test_an_address_that_does_not_answer_is_one_line():

@@ -162,6 +162,18 @@ def test_lambda_star_is_found_for_all_constraints_together(study):
     }
 
 
+def test_seeds_at_lambda_star_that_break_any_limit_are_counted(study):
+    stars = study.runs.filter(stage="compare", rule="fixed")
+    said = analyze(study.runs, study.scan_metrics(), Options(limits=LIMITS, replicates=100)).joint
+    ends = study.metrics.filter(pl.col("epoch") == pl.col("epoch").max())
+    for one in said:
+        limits = [share.limit for share in one.multipliers]
+        own = stars.filter(limit=limits[0], limit_1=limits[1]).join(ends, on="run")
+        broken = own.select((pl.col("cost") > limits[0]) | (pl.col("cost_1") > limits[1]))
+        assert one.violating.seeds == own.height == 2
+        assert one.violating.share.value == broken.to_series().mean()
+
+
 def test_a_sweep_that_tells_no_lambda_star_stops_in_one_line(tmp_path):
     stages = (
         Stage("sweep", lambdas=((0.1, 1.0), (1.0, 0.1), 0.5)),

@@ -18,6 +18,7 @@ from saddle.analysis.geometry import Geometry
 from saddle.analysis.limits import NO_ESTIMATE, Crossing, crossing, lambda_between
 from saddle.analysis.several import Several
 from saddle.analysis.surface import Surface, value_at
+from saddle.analysis.violating import violating_any
 
 OFF = 0.1  # of a limit: how far a cost that binds may be from it before that is said
 
@@ -39,7 +40,9 @@ def joint_lambda(
         multipliers, expected, reason = finder.in_common()
     else:
         multipliers, expected, reason = finder.nowhere()
-    return f.JointLambda(task, algorithm, multipliers, expected, reason)
+    level = several.options.level
+    violating = violating_any(several.finals, limits, multipliers, level)
+    return f.JointLambda(task, algorithm, multipliers, expected, reason, violating)
 
 
 Found = tuple[tuple[f.JointMultiplier, ...], f.Estimate, str]

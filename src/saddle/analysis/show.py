@@ -15,7 +15,7 @@ from saddle.analysis.findings import (
     LimitFinding,
     TaskFindings,
 )
-from saddle.analysis.text import binds, joint_star, text
+from saddle.analysis.text import binds, joint_star, text, violating
 from saddle.console import console
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
@@ -47,6 +47,7 @@ def show(findings: Findings) -> None:
         say(f"\n[bold]{escape(joint.task)}[/] · {escape(joint.algorithm)} · all constraints")
         print_table(out, JOINT_COLUMNS, [_joint_row(share) for share in joint.multipliers])
         say(f"  return {text(joint.return_)}; {escape(joint.reason)}")
+        say(f"  {escape(violating(joint))}")
 
 
 def show_agreement(comparison: Comparison) -> None:

@@ -31,9 +31,18 @@ def joint_sentences(joint: Sequence[JointLambda]) -> list[str]:
     """lambda* of all constraints together, a sentence for each set of limits."""
     return [
         f"{found.task}, all constraints together: {'; '.join(map(_share, found.multipliers))}. "
-        f"Return {text(found.return_)}; {found.reason}."
+        f"Return {text(found.return_)}; {found.reason}; {violating(found)}."
         for found in joint
     ]
+
+
+def violating(found: JointLambda) -> str:
+    """How many seeds break any limit at the joint lambda*."""
+    share = found.violating.share
+    if share.value is None or share.lo is None or share.hi is None:
+        return f"seeds violating any limit: cannot be told, {found.violating.reason}"
+    between = f"[{share.lo:.0%}, {share.hi:.0%}]"
+    return f"seeds violating any limit: {share.value:.0%} {between}, {found.violating.reason}"
 
 
 def _share(share: JointMultiplier) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from saddle.collect.settings import WIDE_SEGMENT
 from saddle.errors import SaddleError
 from saddle.learners import PPO
 from saddle.tasks import HostTask
@@ -17,7 +18,7 @@ from saddle.tasks.host import random_actions
 SECONDS = 1.0  # of each measurement
 ROUNDS = 3  # such measurements; the fastest counts, since a busy neighbour only ever slows one
 SHORT_ROUNDS = 12  # of a quarter of that time each, where two things are held against each other
-STEPS = 16  # of each world in a collected rollout
+STEPS = 16  # of each world that are measured at once, and at least in a collected rollout
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class HostResult:
 class HostOverhead:
     """One environment, in the best of some short rounds. Shares are of the time of all processes
     together, and hold whatever is not the environment's own code: waiting for the slowest included.
+    Of collecting, the policy's share is what deciding takes by itself: arithmetic, for the most
+    part.
     """
 
     task: str
@@ -42,6 +45,7 @@ class HostOverhead:
     stepping_overhead: float
     collecting: float  # env steps/s of rollouts, with a policy that acts and is normalised
     collecting_overhead: float
+    collecting_policy: float
 
 
 def measure(name: str, task: HostTask, count: int) -> HostResult:
@@ -81,21 +85,29 @@ def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
         for actions in batches:
             worlds.step(actions)
 
-    stepping, stepping_overhead = _best(step, worlds, count)
+    stepping, stepping_overhead = _best(step, worlds, count * STEPS)
     processes = worlds.processes
     worlds.close()
-    collect, own_worlds = _collecting(task, count)
-    collecting, collecting_overhead = _best(collect, own_worlds, count)
+    steps = int(np.clip(stepping * SECONDS / 4 / count, STEPS, WIDE_SEGMENT))
+    collect, decide, own_worlds = _collecting(task, count, steps)
+    collecting, collecting_overhead = _best(collect, own_worlds, count * steps)
     own_worlds.close()
     return HostOverhead(
-        name, count, processes, stepping, stepping_overhead, collecting, collecting_overhead
+        task=name,
+        worlds=count,
+        processes=processes,
+        stepping=stepping,
+        stepping_overhead=stepping_overhead,
+        collecting=collecting,
+        collecting_overhead=collecting_overhead,
+        collecting_policy=_seconds(decide) * collecting / count,
     )
 
 
-def _best(work: Callable[[], None], worlds: Any, count: int) -> tuple[float, float]:
+def _best(work: Callable[[], None], worlds: Any, env_steps: int) -> tuple[float, float]:
     """Env steps/s, and the share of the time that is not the environment's, of the best round.
 
-    work: steps all worlds STEPS times.
+    work: makes so many env steps.
     """
     work()  # compiles, where anything does
     found = []
@@ -108,19 +120,35 @@ def _best(work: Callable[[], None], worlds: Any, count: int) -> tuple[float, flo
             times += 1
         wall = time.perf_counter() - began
         share = (worlds.seconds.sum() - own) / (worlds.processes * wall)
-        found.append((times * STEPS * count / wall, 1 - share))
+        found.append((times * env_steps / wall, 1 - share))
     return min(found, key=lambda one: one[1])
 
 
-def _collecting(task: HostTask, count: int) -> tuple[Callable[[], None], Any]:
-    """What collects a rollout of STEPS steps with an untrained policy, and the worlds of that."""
+def _seconds(work: Callable[[], None]) -> float:
+    """Of one call, in the best of some short rounds."""
+    work()
+    found = []
+    for _ in range(SHORT_ROUNDS):
+        began = time.perf_counter()
+        for _ in range(STEPS):
+            work()
+        found.append((time.perf_counter() - began) / STEPS)
+    return min(found)
+
+
+def _collecting(
+    task: HostTask, count: int, steps: int
+) -> tuple[Callable[[], None], Callable[[], None], Any]:
+    """What collects a rollout of so many steps of each world with an untrained policy, what decides
+    once for all of them, and these worlds.
+    """
     import jax
     import jax.numpy as jnp
 
     from saddle.collect.host import HostCollector
     from saddle.collect.steps import no_moments
 
-    settings = PPO(steps_per_epoch=STEPS * count, worlds=count, layout="wide")
+    settings = PPO(steps_per_epoch=steps * count, worlds=count, layout="wide")
     learner = settings.learner(task.spec)
     keys = jax.vmap(jax.random.key)(jnp.zeros(1, jnp.uint32))
     actor = learner.actor(jax.vmap(learner.init)(keys))
@@ -133,4 +161,9 @@ def _collecting(task: HostTask, count: int) -> tuple[Callable[[], None], Any]:
         running, _, rollout = collector.collect(actor, moments, recent, running, keys)
         jax.block_until_ready(rollout)
 
-    return collect, collector.worlds
+    act = jax.jit(jax.vmap(learner.act))
+
+    def decide() -> None:
+        jax.block_until_ready(act(actor, running.seen, keys))
+
+    return collect, decide, collector.worlds

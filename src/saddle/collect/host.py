@@ -12,6 +12,7 @@ from jaxtyping import Shaped
 
 from saddle.collect import normalise
 from saddle.collect.cycles import Cycles
+from saddle.collect.host_epoch import HostCycles, HostEpoch
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Agent, Decision, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
@@ -57,7 +58,7 @@ class HostCollector:
         """The state that the worlds are in now, as it was handed out."""
         self._agent = agent
         self._act = jax.jit(partial(_act, agent))
-        self._take_in = jax.jit(partial(_take_in, settings, agent), donate_argnames="rows")
+        self._go_on = jax.jit(partial(_go_on, settings, agent), donate_argnames="rows")
         self._begin = jax.jit(partial(begin, settings), static_argnames="m")
         self._merge = jax.jit(jax.vmap(normalise.merge))
 
@@ -101,14 +102,14 @@ class HostCollector:
             steps = every
         running = self._put(moments, worlds)._replace(state={})
         rows: Rollout | None = None
+        decision: Decision = self._act(actor, running.seen, keys, first)
         for t in range(steps):
-            decision: Decision = self._act(actor, running.seen, keys, first + t)
             action = np.asarray(decision.action).reshape(self.members * self.count, -1)
             shown = Shown(*(self._split(array) for array in self.worlds.step(action)))
             if rows is None:
                 rows = self._no_rows(steps, moments, recent, running, decision, shown, keys)
-            running, recent, rows = self._take_in(
-                moments, recent, running, decision, shown, keys, first + t, t, rows=rows
+            running, recent, rows, decision = self._go_on(
+                moments, recent, running, decision, shown, actor, keys, first + t, t, rows=rows
             )
         assert rows is not None
         if not self._together:
@@ -184,11 +185,11 @@ class HostCollector:
         """What the function returns, whose shapes and types are wanted."""
         return function()
 
-    def epoch(self, rollout: Callable, learn: Callable) -> "HostEpoch":
+    def epoch(self, rollout: Callable, learn: Callable) -> HostEpoch:
         """Collecting as it is, then learning as one program."""
         return HostEpoch(rollout, learn)
 
-    def epoch_of_cycles(self, cycles: Cycles) -> "HostCycles":
+    def epoch_of_cycles(self, cycles: Cycles) -> HostCycles:
         """Each cycle's learning as one program."""
         return HostCycles(cycles)
 
@@ -226,7 +227,7 @@ def _after(
     return Worlds({}, seen, totals, whole), recent, row
 
 
-def _take_in(
+def _go_on(
     settings: CollectSettings,
     agent: Agent,
     moments: Moments,
@@ -234,79 +235,18 @@ def _take_in(
     running: Worlds,
     decision: Decision,
     shown: Shown,
+    actor: Any,
     keys: Array,
     t: int,
     place: int,
     rows: Rollout,
-) -> tuple[Worlds, Moments, Rollout]:
-    """The same, with the row written into its place among `rows` [T, M, W, ...]."""
+) -> tuple[Worlds, Moments, Rollout, Decision]:
+    """Step t of the epoch written into its place among `rows` [T, M, W, ...], and the decisions of
+    the next: one call, since each costs as much as what a small policy computes. Nobody carries out
+    what is decided after the last step.
+    """
     running, recent, row = _after(
         settings, agent, moments, recent, running, decision, shown, keys, t
     )
-    written = jax.tree.map(lambda all_of_them, own: all_of_them.at[place].set(own), rows, row)
-    return running, recent, written
-
-
-class HostEpoch:
-    """An epoch of which only the learning is a program. The worlds' own state passes it by: it is
-    no array of JAX.
-    """
-
-    def __init__(self, rollout: Callable, learn: Callable) -> None:
-        self._rollout = rollout
-        self._learn = jax.jit(learn, donate_argnums=0)
-
-    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
-        """The state after the epoch, and its metrics."""
-        worlds, moments, rollout = self._rollout(state)
-        saved = worlds.state
-        state, metrics = self._learn(
-            state._replace(worlds=None), worlds._replace(state={}), moments, rollout
-        )
-        if state.worlds is not None:
-            state = state._replace(worlds=state.worlds._replace(state=saved))
-        return state, metrics
-
-    @property
-    def compiled(self) -> int:
-        """How many programs its learning has been compiled to."""
-        return self._learn._cache_size()  # type: ignore[attr-defined]
-
-    def executable(self, state: Any) -> Any:
-        """None: there is no one program of an epoch."""
-        return None
-
-
-class HostCycles:
-    """An epoch of cycles, in a loop. Its programs are those of `HostEpoch`, and the worlds' own
-    state passes them by in the same way.
-    """
-
-    def __init__(self, cycles: Cycles) -> None:
-        self._cycles = cycles
-        self._learn = jax.jit(cycles.learn, donate_argnums=0)
-        self._close = jax.jit(cycles.close, donate_argnums=0)
-
-    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
-        """The state after the epoch, and its metrics."""
-        reports = []
-        for cycle in range(self._cycles.count):
-            worlds, moments, rollout = self._cycles.rollout(state, cycle)
-            state, report = self._learn(
-                state._replace(worlds=None), cycle, worlds._replace(state={}), moments, rollout
-            )
-            state = state._replace(worlds=worlds)
-            reports.append(report)
-        worlds = state.worlds
-        stacked = jax.tree.map(lambda *each: jnp.stack(each), *reports)
-        state, metrics = self._close(state._replace(worlds=None), stacked)
-        return state._replace(worlds=worlds), metrics
-
-    @property
-    def compiled(self) -> int:
-        """How many programs its learning has been compiled to."""
-        return self._learn._cache_size()  # type: ignore[attr-defined]
-
-    def executable(self, state: Any) -> Any:
-        """None: there is no one program of an epoch."""
-        return None
+    rows = jax.tree.map(lambda every, own: every.at[place].set(own), rows, row)
+    return running, recent, rows, _act(agent, actor, running.seen, keys, t + 1)

@@ -291,6 +291,8 @@ def joint(findings: Findings) -> Table:
                 }
                 | _ends("cost", share.cost)
                 | {"reason": share.reason}
+                | _ends("violating_any", found.violating.share)
+                | {"violating_seeds": found.violating.seeds}
             )
     columns = ("task", "constraint", "limit", "λ*", "cost there", "binds")
     caption = "λ* of all constraints together, and what each costs there."

@@ -6,9 +6,11 @@ is what is in the store: a retried task takes the unit over and goes on from its
 """
 
 import logging
+import os
 import secrets
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +69,29 @@ def survey(plan: Plan) -> tuple[Capacities, dict[str, Any]]:
     Asked of a worker, because asking JAX here would take the GPU that a worker on this machine
     needs.
     """
-    look = ray.remote(max_calls=1, **resources())(survey_here)
-    return ray.get(look.remote(plan))
+    look = ray.remote(max_calls=1, **resources())(survey_there)
+    return ray.get(look.remote(plan, current_folder()))
+
+
+def survey_there(plan: Plan, folder: str) -> tuple[Capacities, dict[str, Any]]:
+    """The task that looks."""
+    go_to(folder)
+    return survey_here(plan)
+
+
+def current_folder() -> str:
+    """The folder that the study is started from; empty where it was removed."""
+    with suppress(OSError):
+        return str(Path.cwd())
+    return ""
+
+
+def go_to(folder: str) -> None:
+    """Work in that folder, where this node has it: the modules and interpreters that a task's
+    reference names are looked for there.
+    """
+    with suppress(OSError):
+        os.chdir(folder)
 
 
 def resources() -> dict[str, Any]:
@@ -106,11 +129,13 @@ def run_unit(
     sweep: str | None,
     stop_file: str,
     deadline: float | None,
+    folder: str,
 ) -> tuple[list[str], bool]:
     """The task: wait until a dead owner's claim is void, then run the unit.
 
     Returns what was said, and whether the unit was left because it did not fit into the time limit.
     """
+    go_to(folder)
     messages = Messages()
     stop = StopFile(Path(stop_file), deadline)
     study = Study(Path(store))
@@ -146,6 +171,7 @@ class RayEngine:
         self._stop_file = study.path.absolute() / "claims" / f"{secrets.token_hex(8)}.stop"
         left = stop.left
         self._deadline = None if left is None else time.time() + left
+        self._folder = current_folder()
         self._shown: dict[str, int] = {}
 
     def work(self) -> None:
@@ -190,7 +216,8 @@ class RayEngine:
         sweep = str(self.sweep.absolute()) if self.sweep else None
         store = str(self.study.path.absolute())
         stop_file = str(self._stop_file)
-        return store, unit, self.program, self.chunking, sweep, stop_file, self._deadline
+        chunking, deadline = self.chunking, self._deadline
+        return store, unit, self.program, chunking, sweep, stop_file, deadline, self._folder
 
     def _stop_in_time(self) -> None:
         if self.stop.before(max((self._pace(unit) for unit in self._shown), default=0.0)):

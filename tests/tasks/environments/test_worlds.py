@@ -234,11 +234,42 @@ def test_vector_environments_that_begin_anew_by_themselves():
     np.testing.assert_allclose(steps[-1].obs[:, 0], [0.25, 0.25])
     for reference, words in (
         ("toy_environments:SameStep?length=4", "nobody else can end them"),
-        ("toy_environments:NextStep?length=4", "make it with the autoreset mode"),
+        ("toy_environments:Deaf?length=4", "cannot begin some of its worlds alone"),
+        ("toy_environments:DeafToOptions?length=4", "cannot begin some of its worlds alone"),
+        ("toy_environments:Silent?length=4", "do not say when it begins"),
         ("toy_environments:fixed_batch?length=4", "steps 3 worlds at once, but 2 are wanted"),
     ):
         with pytest.raises(SaddleError, match=words):
             four_steps(saddle.make(reference).worlds(2))
+
+
+@pytest.mark.parametrize("kind", ["poles", "poles_in_processes"])
+def test_steps_in_which_a_vector_environment_only_begins_anew_do_not_happen(kind):
+    """Gymnasium's vector environments as they are by default hold the same as their worlds do one
+    by one: whoever ends begins at once, whether it fell or its time was over.
+    """
+    cost = "cost=terminated&length=25"
+    alone = saddle.make(f"gym:CartPole-v1?{cost}").worlds(3, 1)
+    together = saddle.make(f"toy_environments:{kind}?{cost}").worlds(3)
+    seeds = np.array([5, 1, 8], np.uint64)
+    np.testing.assert_array_equal(together.reset(seeds), alone.reset(seeds))
+    draw = np.random.default_rng(2)
+    fell = cut = 0
+    for _ in range(80):
+        actions = draw.integers(0, 2, (3, 1)).astype(np.int32)
+        wanted = alone.step(actions)
+        for one, other in zip(together.step(actions), wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+        fell += wanted.terminated.sum()
+        cut += wanted.truncated.sum()
+    assert fell > 3 and cut > 1
+    together.close()
+
+
+def test_worlds_that_would_begin_anew_twice_are_refused():
+    worlds = saddle.make("toy_environments:poles_without_shared_memory?cost=terminated").worlds(2)
+    with pytest.raises(SaddleError, match="without shared_memory it begins episodes"):
+        worlds.reset(np.zeros(2, np.uint64))
 
 
 def test_gymnasiums_own_environments():

@@ -11,6 +11,7 @@ from saddle.analysis.findings.several import (
     Constraint,
     JointLambda,
     JointMultiplier,
+    JointViolation,
     OtherConstraint,
 )
 from saddle.analysis.findings.study import Findings, RunCounts, Seed, TaskFindings
@@ -38,6 +39,7 @@ __all__ = [
     "Group",
     "JointLambda",
     "JointMultiplier",
+    "JointViolation",
     "Kind",
     "LimitFinding",
     "Margin",

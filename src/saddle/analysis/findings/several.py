@@ -54,6 +54,18 @@ class JointMultiplier:
 
 
 @dataclass(frozen=True)
+class JointViolation:
+    """Seeds that break any limit at a joint lambda*, counted among runs that have it."""
+
+    share: Estimate
+    """None where no run is near enough."""
+    lambdas: tuple[float, ...]
+    """Those of the runs; empty where there are none."""
+    seeds: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class JointLambda:
     """lambda* of a task's constraints, found together for one set of limits."""
 
@@ -64,3 +76,4 @@ class JointLambda:
     """Expected where every constraint has its `train_at`."""
     reason: str
     """How it was found, or why it cannot be told."""
+    violating: JointViolation

@@ -9,6 +9,7 @@ from typing import Any, Dict, Mapping, Union
 
 import numpy as np
 
+from .batch import BatchWorlds
 from .making import Maker, batch_size
 from .probe import probe
 from .problem import Problem
@@ -30,7 +31,7 @@ from .wire import (
     Wire,
     shared_arrays,
 )
-from .worlds import STANDARD_OUTPUT, BatchWorlds, Beat, SingleWorlds
+from .worlds import STANDARD_OUTPUT, Beat, SingleWorlds
 
 Worlds = Union[SingleWorlds, BatchWorlds]
 
