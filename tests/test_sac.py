@@ -77,6 +77,16 @@ def test_training_begins_from_its_own_policies_and_no_others(trained, tmp_path):
         Population(TASK, small, [Member()], 400).init()
 
 
+def test_sweeps_of_both_algorithms_make_one_study(trained, tmp_path):
+    small = saddle.PPO(steps_per_epoch=200, hidden=(8,), passes=1)
+    other = saddle.train(TASK, tmp_path / "ppo", limits=(1.0,), steps=400, learner=small)
+    paths = [str(trained.path), str(other.path)]
+    assert main(["study", "merge", *paths, "--out", str(tmp_path / "both")]) == 0
+    both = saddle.open_study(tmp_path / "both")
+    assert set(both.runs["algorithm"]) == {"sac", "ppo"}
+    assert {"kl", "q_c", "beta"} <= set(both.metrics.columns)
+
+
 def test_a_study_file_may_ask_for_it(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text(
