@@ -128,7 +128,7 @@ def test_the_preset_is_the_published_sweep():
 def test_the_small_preset_is_for_a_cpu():
     plan = presets.load("quick-sac")
     assert isinstance(plan.learner, SAC) and plan.learner.layout == "wide"
-    assert plan.learner.member_bytes(28, 2, 1) < 60e6
+    assert plan.learner.member_bytes(28, 2, 1) < 90e6
 
 
 def test_a_plan_in_another_layout_has_its_worlds():
@@ -138,7 +138,7 @@ def test_a_plan_in_another_layout_has_its_worlds():
 
 
 def test_memory_is_mostly_the_replay():
-    """61 numbers a row on Circle1, a million rows."""
+    """61 numbers a row on Circle1, a million rows; and a copy of them."""
     size = SAC().member_bytes(28, 2, 1)
-    assert 244e6 < size < 300e6
-    assert SAC(replay_type="bf16").member_bytes(28, 2, 1) < 0.65 * size
+    assert 488e6 < size < 550e6
+    assert SAC(replay_type="bf16").member_bytes(28, 2, 1) < 0.6 * size

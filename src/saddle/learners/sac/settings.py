@@ -217,15 +217,16 @@ class SAC(LearnerSettings):
     def member_bytes(self, obs_dim: int, action_dim: int, constraints: int) -> int:
         """Device memory that one more member of a population takes, roughly.
 
-        The replay, which cycles write in place; networks with targets and Adam, twice; and what
-        passes between a network's layers, about ten arrays forward and backward.
+        The replay, which cycles write in place, and its copy while a run begins or is saved;
+        networks with targets and Adam, twice; and what passes between a network's layers, about ten
+        arrays forward and backward.
         """
         actor, critic = self._weights(obs_dim, action_dim)
         networks = 3 * actor + 4 * (2 + constraints) * critic
         between = 10 * self.batch * max(self.hidden)
         wide = 2 if self.replay_type == "bf16" else 4
         row = wide * (2 * obs_dim + action_dim) + 4 * (2 + constraints)
-        return self.replay * row + 4 * (2 * networks + between)
+        return 2 * self.replay * row + 4 * (2 * networks + between)
 
     def flop(self, obs_dim: int, action_dim: int, constraints: int) -> float:
         """Floating-point operations of one member's updates in an epoch, matrix products alone.
