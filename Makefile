@@ -79,13 +79,15 @@ newest-tests: $(NEWEST)
 newest-missing:
 	@echo "no Python 3.$(NEWEST_NEEDS) or newer here: the tests with the newest JAX are skipped"
 
-demo: $(BASE) ## Train the quickstart study, analyse it, write report, figures and pictures to demo/
+demo: $(BASE) ## Train a policy with a dial and the quickstart study; reports, figures and pictures go to demo/
 	$(BIN)/saddle study run quickstart --out demo/quickstart --resume
-	$(BIN)/saddle play SafetyPointCircle1-v0 --policy demo/quickstart/policies/PointCircle1-ppo-fixed-1-s0 --out demo/episode.png
 	$(BIN)/saddle figures demo/quickstart --out demo/figures
 	$(BIN)/saddle report demo/quickstart --out demo/report.html
 	$(BIN)/saddle analyze demo/quickstart
-	@echo "The report: demo/report.html (open it in a browser)"
+	$(BIN)/saddle frontier SafetyPointCircle1-v0 --limit 10 25 --out demo/dial --resume
+	$(BIN)/saddle dial demo/dial --limit 10 25 50
+	$(BIN)/saddle play SafetyPointCircle1-v0 --policy demo/dial/policies/PointCircle1-conditioned-dial-s0 --limit 25 --out demo/episode.png
+	@echo "Open in a browser: demo/dial/report.html (one policy with a dial) and demo/report.html (rules compared)"
 
 format: $(TOOLS) ## Format the code and fix what the linter can
 	$(BIN)/ruff check --fix

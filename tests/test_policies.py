@@ -264,4 +264,4 @@ def test_a_policy_of_an_unknown_task_is_read_but_not_played(exported):
     policy = policies.network(exported(description=facts(task="Chess-v0")))
     assert policy.task == "Chess-v0"
     with pytest.raises(SaddleError, match="unknown task 'Chess-v0'"):
-        rollouts.play([policy], 1, 0)
+        rollouts.play([policies.dialled(policy, None, "it")], 1, 0)

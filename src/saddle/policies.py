@@ -183,7 +183,11 @@ def load(path: Path | str, spec: TaskSpec | None = None, lam: Lambda | None = No
     See `read` for what it is; with `spec`, it must fit that task. lam is where to set its dial, if
     it has one.
     """
-    policy = dialled(network(path, spec), lam, path)
+    return by_mode(dialled(network(path, spec), lam, path))
+
+
+def by_mode(policy: NetworkPolicy) -> Policy:
+    """The policy's likeliest action."""
 
     def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
         return policy.form.family.mode(output(policy.form, policy.weights, obs))

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from learners.toys import Bandit, Regulator
 from learners.twins import BanditEnv
@@ -41,9 +41,9 @@ LAMBDAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 @cache
 def trained(task, epochs=120, steps_per_epoch=1024):
     """The policy with a dial, and what its last epoch logged."""
-    settings = Conditioned(steps_per_epoch=steps_per_epoch, **PLAIN)
+    learner = Conditioned(steps_per_epoch=steps_per_epoch, **PLAIN)
     limits = (1.0,) * len(tasks.spec_of(task).constraints)
-    population = Population(task, settings, [Member(0, Dial(), limits)], epochs * steps_per_epoch)
+    population = Population(task, learner, [Member(0, Dial(), limits)], epochs * steps_per_epoch)
     state = population.init()
     for _ in range(population.epochs):
         state, metrics = population.epoch(state)
@@ -102,13 +102,18 @@ def search(folder, limits, **how):
     return saddle.dial(folder, limits, episodes=200, **how)
 
 
+def mean_costs(found):
+    return np.array([cost.value for cost in found.costs], float)
+
+
 def test_the_dial_is_found_for_a_limit(tmp_path):
     """The cost of the mean action is a^2 = 1 / (1 + lambda)^2."""
     for one in search(saved(tmp_path, BANDIT), (0.5, 0.25, 0.05)):
         (limit,), (lam,) = one.limits, one.multipliers
         assert one.verdict == "kept"
         assert lam == pytest.approx(limit**-0.5 - 1, rel=0.35, abs=0.1)
-        assert limit * 0.8 < one.costs[0].value <= limit
+        (cost,) = mean_costs(one)
+        assert limit * 0.8 < cost <= limit
 
 
 def test_what_no_setting_keeps_and_what_does_not_bind_is_said(tmp_path):
@@ -117,7 +122,7 @@ def test_what_no_setting_keeps_and_what_does_not_bind_is_said(tmp_path):
     assert loose.verdict == "does not bind" and loose.multipliers[0] == pytest.approx(0.08)
     assert tight.verdict == "not reached"
     noisy, noise = search(folder, (0.05, 0.004), as_trained=True)
-    assert noisy.verdict == "kept" and noisy.costs[0].value <= 0.055
+    assert noisy.verdict == "kept" and mean_costs(noisy)[0] <= 0.055
     assert noise.verdict in ("not reached", "undecided"), "the spread alone costs more"
 
 
@@ -126,7 +131,7 @@ def test_both_dials_are_found_together(tmp_path):
     limits = (0.4444 + 0.25, 0.25)
     (found,) = search(saved(tmp_path, TWO, epochs=160), [limits])
     assert found.verdict == "kept"
-    costs = np.array([cost.value for cost in found.costs])
+    costs = mean_costs(found)
     assert (costs <= np.array(limits) + 1e-6).all() and (costs > 0.6 * np.array(limits)).all()
 
 
@@ -159,8 +164,8 @@ LAYOUTS = {"study": {}, "wide": {"layout": "wide", "worlds": 8}}
 
 
 def population(layout, seeds, task=None):
-    settings = Conditioned(**SMALL, **LAYOUTS[layout])
-    return Population(task or Regulator(), settings, [Member(seed, Dial()) for seed in seeds], 800)
+    learner = Conditioned(**SMALL, **LAYOUTS[layout])
+    return Population(task or Regulator(), learner, [Member(seed, Dial()) for seed in seeds], 800)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -220,8 +225,8 @@ def test_it_begins_from_a_policy_without_a_dial(tmp_path):
     state, _ = plain.epoch(plain.init())
     facts = {**plain.policy_facts(), "task": "learners.toys:Regulator"}
     policies.save(tmp_path / "plain", plain.policy(state, 0), facts)
-    settings = Conditioned(**SMALL, start=str(tmp_path / "plain"))
-    begun = Population("learners.toys:Regulator", settings, [Member(1, Dial())], 80)
+    learner = Conditioned(**SMALL, start=str(tmp_path / "plain"))
+    begun = Population("learners.toys:Regulator", learner, [Member(1, Dial())], 80)
     policies.save(tmp_path / "dial", begun.policy(begun.init(), 0), begun.policy_facts())
     obs = np.array([0.3], np.float32)
     wanted = saddle.load_policy(tmp_path / "plain")(obs)
@@ -238,16 +243,16 @@ def test_it_begins_from_a_policy_without_a_dial(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("wrong", "said"),
     [
         ({"lambda_low": 0.0}, "lambda_low is 0.0"),
         ({"lambda_high": 0.01}, "above lambda_low"),
         ({"strata": 1}, "at least 2"),
     ],
 )
-def test_wrong_settings_are_told(settings, said):
+def test_wrong_settings_are_told(wrong, said):
     with pytest.raises(SaddleError, match=said):
-        Conditioned(**settings)
+        Conditioned(**wrong)
 
 
 def test_rules_and_learners_that_do_not_go_together_are_told():
@@ -266,7 +271,8 @@ parts = st.builds(
 )
 
 
-@given(strata=parts, worlds=st.integers(1, 40), seed=st.integers(0, 2**31 - 1))
+@settings(max_examples=25)
+@given(strata=parts, worlds=st.sampled_from([1, 3, 17, 40]), seed=st.integers(0, 2**31 - 1))
 def test_drawn_multipliers_lie_in_the_range_and_are_spread_evenly(strata, worlds, seed):
     drawn = strata.draw(worlds, jax.random.key(seed))
     assert drawn.shape == (worlds, strata.constraints)
@@ -278,6 +284,7 @@ def test_drawn_multipliers_lie_in_the_range_and_are_spread_evenly(strata, worlds
     assert held.max() <= worlds // strata.count + 2
 
 
+@settings(max_examples=25)
 @given(strata=parts)
 def test_a_centre_lies_in_its_own_stratum(strata):
     centres = strata.centres()
@@ -286,6 +293,7 @@ def test_a_centre_lies_in_its_own_stratum(strata):
     np.testing.assert_array_equal(held, np.eye(strata.count))
 
 
+@settings(max_examples=25)
 @given(
     parts_of_samples=st.lists(st.integers(0, 3), min_size=5, max_size=60),
     seed=st.integers(0, 1000),

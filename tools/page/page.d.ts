@@ -24,6 +24,14 @@ interface Series {
   curves: any;
 }
 
+// An episode at a setting of a dial.
+interface DialEpisode {
+  lambda: number;
+  return: number;
+  cost: number;
+  picture: string; // an address that holds it
+}
+
 interface Task {
   task: string;
   algorithm: string;
@@ -35,6 +43,7 @@ interface Task {
   recommended: { limit: number; kind: string; [reason: string]: any }[];
   published_comparison: number[];
   series: Series[];
+  episodes: DialEpisode[] | null; // of a policy with a dial
   [part: string]: any;
 }
 

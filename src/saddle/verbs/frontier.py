@@ -7,6 +7,7 @@ from saddle import tasks
 from saddle.analysis import Options
 from saddle.config import USUAL_LIMIT
 from saddle.console import console
+from saddle.dial_episodes import draw_episodes
 from saddle.study.frontier import Wish, method_of, open_frontier, train_frontier
 from saddle.study.prepare import plan_of
 from saddle.study.program import POPULATION
@@ -50,6 +51,7 @@ def frontier(
 
 def _tell(study: Study, wish: Wish) -> None:
     """Figures, the page, and words, which come last: they are what a person reads."""
+    draw_episodes(study)
     options = Options.of_command(wish.limits, False, None, False)
     figures(study.path, study.path / "figures", options)
     report(study.path, study.path / "report.html", options)

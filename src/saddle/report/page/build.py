@@ -24,6 +24,7 @@ SCRIPTS = (
     "training",
     "tables",
     "answers",
+    "episodes",
     "main",
 )  # each needs those before it
 

@@ -25,6 +25,7 @@ from saddle.errors import SaddleError
 from saddle.report.page.curves import QUANTITIES, binned, pack
 from saddle.report.page.ladder import ladder
 from saddle.report.page.reproduce import reproduce
+from saddle.study.episodes import DrawnEpisodes, drawn_episodes
 from saddle.study.store import Study
 from saddle.words import counted
 
@@ -67,9 +68,10 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {}
     )
     parts = [runs.filter(pl.col("task") == task) for task in names]
+    drawn = drawn_episodes(study)
     # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
-        tasks = list(pool.map(lambda part: _task(part, metrics, options), parts))
+        tasks = list(pool.map(lambda part: _task(part, metrics, drawn, options), parts))
     counts = [task["counts"] for task in tasks]
     return {
         "study": {key: value for key, value in study.manifest.items() if key != "schema"},
@@ -96,8 +98,10 @@ def _planned(plan: dict[str, Any]) -> list[str]:
     return [task for part in parts for task in _planned(part)]
 
 
-def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[str, Any]:
-    """Counts, and one part per algorithm."""
+def _task(
+    runs: pl.DataFrame, metrics: pl.DataFrame, drawn: DrawnEpisodes | None, options: Options
+) -> dict[str, Any]:
+    """Counts, and one part per algorithm; that which episodes were drawn of has them."""
     own = metrics.filter(pl.col("run").is_in(runs["run"].to_list()))
     finals = final_values(runs, own, options).frame
     findings = _answers(runs, own, finals, options)
@@ -110,6 +114,8 @@ def _task(runs: pl.DataFrame, metrics: pl.DataFrame, options: Options) -> dict[s
         part["published_comparison"] = _shown(comparison_limits(found.task))
         joint = [one for one in findings.joint if one.algorithm == found.algorithm]
         part["together"] = joint_sentences(joint)
+        is_drawn = drawn is not None and drawn.run in rows["trained"]
+        part["episodes"] = drawn.episodes if drawn and is_drawn else None
         part["notes"] = [*findings.notes, *_length(found.task, rows), *found.notes]
         seen = constraints.seen_by(rows.lazy(), index).collect()
         parts.append(part | _series(found, seen, constraints.seen_by(own.lazy(), index).collect()))

@@ -70,6 +70,7 @@ function showLimit() {
   moveProfile(state);
   comparisonTable(state, chooseCell);
   noteList(state);
+  showEpisodes(state);
   showMarks();
   keepAddress();
 }
