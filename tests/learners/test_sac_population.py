@@ -241,6 +241,16 @@ def test_a_member_alone_is_the_member_in_a_population():
     assert same(own, jax.tree.map(lambda leaf: leaf[0], part.members.learner))
 
 
+def test_members_may_be_updated_together():
+    """As on a GPU: the same up to rounding."""
+    task = Population(Regulator(), SMALL, MEMBERS, 1200)
+    task._learner.together = True  # type: ignore[attr-defined]
+    _, rows = run(task, 4)
+    for theirs, ours in zip(run(population(), 4)[1], rows, strict=True):
+        for name in theirs:
+            np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-3, atol=1e-4, err_msg=name)
+
+
 @pytest.mark.parametrize(("layout", "replay_type"), [("study", "bf16"), ("wide", "float32")])
 def test_a_resumed_run_goes_on_bit_by_bit(layout, replay_type, tmp_path):
     task = population(layout=layout, replay_type=replay_type)
