@@ -28,7 +28,7 @@ jax.config.update(
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 2.0)
 
 # Files whose programs run for longer than they take to compile.
-RUN_LONG = ("test_cmdp", "test_frontier", "test_distribution")
+RUN_LONG = ("test_cmdp", "test_sac_cmdp", "test_frontier", "test_distribution")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -64,7 +64,7 @@ SLOW += (
     "test_own_tasks",
     "test_outside",
 )
-SLOW += ("test_gpu_backend", "test_passes")
+SLOW += ("test_gpu_backend", "test_passes", "test_sac")
 
 
 def pytest_collection_modifyitems(items):

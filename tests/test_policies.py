@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -126,6 +127,46 @@ def test_an_exported_policy_acts_by_its_mean(exported, activation, clip):
         )
 
 
+def squashed():
+    """Of two actions: means, then log standard deviations, the last of which is cut to 2."""
+    arrays = weights(action_dim=4)
+    arrays["b2"] = arrays["b2"] + np.array([0, 0, -3, 50])
+    return arrays | {"log_std": np.zeros(0)}
+
+
+def snippet():
+    """The function of docs/algorithms.md that plays a policy with NumPy alone."""
+    text = (Path(__file__).parents[1] / "docs" / "algorithms.md").read_text()
+    return next(part for part in text.split("```") if part.startswith("python\nimport json"))[7:]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "description"), [(weights(), facts()), (squashed(), facts(squash=True))]
+)
+def test_what_the_docs_say_plays_a_policy(exported, arrays, description):
+    folder = exported(arrays, description)
+    play: dict[str, Any] = {}
+    exec(snippet().replace("POLICY", str(folder)), play)
+    obs = np.random.default_rng(1).normal(size=60, scale=3).astype(np.float32)
+    np.testing.assert_allclose(policies.load(folder)(obs), play["act"](obs), rtol=2e-3, atol=2e-3)
+    own = policies.network(folder)
+    output = policies.output(own.form, own.weights, np.tile(obs, (20000, 1)))
+    drawn = own.form.family.draw(output, own.weights.log_std, jax.random.key(0))
+    rng = np.random.default_rng(2)
+    theirs = np.array([play["act"](obs, rng) for _ in range(4000)])
+    np.testing.assert_allclose(drawn.mean(0), theirs.mean(0), atol=0.08)
+    np.testing.assert_allclose(drawn.std(0), theirs.std(0), atol=0.08)
+
+
+def test_a_squashed_policy_acts_by_the_tanh_of_its_mean(exported):
+    folder = exported(squashed(), facts(squash=True))
+    policy = policies.network(folder, SPEC)
+    obs = np.random.default_rng(1).normal(size=60).astype(np.float32)
+    mean = policies.output(policy.form, policy.weights, obs)[:2]
+    np.testing.assert_allclose(policies.load(folder, SPEC)(obs), np.tanh(mean), rtol=1e-6)
+    assert policy.form.action_dim == 2
+
+
 def test_a_policy_may_be_a_single_layer(exported):
     folder = exported(weights(hidden=()), facts(hidden=[]))
     assert policies.get(str(folder), tasks.make(GOAL))(np.zeros(60, np.float32)).shape == (2,)
@@ -163,6 +204,15 @@ def without(name):
         (None, facts(activation="swish"), "activation 'swish'; known are elu, tanh, relu"),
         (None, facts(activation=["tanh"]), "activation"),
         (None, facts(obs_clip=-1), "obs_clip -1"),
+        (None, facts(squash="yes"), "squash 'yes'; it must be true or false"),
+        (None, facts(squash=True), "log_std that do not fit"),
+        (
+            weights(action_dim=3) | {"log_std": np.zeros(0)},
+            facts(squash=True),
+            "3 outputs, but .* says squash",
+        ),
+        (squashed(), facts(squash=True, choices=[2, 2]), "nothing to squash"),
+        (weights() | {"log_std": np.zeros(0)}, facts(squash=True), "to 1 actions"),
         (None, {"activation": "tanh"}, "names no task"),
         (None, [], "names no task"),
     ],

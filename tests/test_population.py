@@ -13,8 +13,9 @@ from saddle import checkpoint
 from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners import PPO
+from saddle.members import BAD_OBSERVATION, REASONS
 from saddle.multipliers import PID, Fixed, GradientAscent
-from saddle.population import BAD_OBSERVATION, REASONS, Population
+from saddle.population import Population
 
 SMALL = PPO(steps_per_epoch=200, batch=64, passes=3, hidden=(8,), window=30, target_kl=0.01)
 MEMBERS = (

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from saddle.interface import run_study as run_study
     from saddle.interface import train as train
     from saddle.learners import PPO as PPO
+    from saddle.learners import SAC as SAC
     from saddle.learners import Conditioned as Conditioned
     from saddle.learners import LearnerSettings as LearnerSettings
     from saddle.learners import register_learner as register_learner
@@ -61,6 +62,7 @@ _HOMES = {
     "Plan": "saddle.study.plan",
     "Rollout": "saddle.collect.rollout",
     "Rule": "saddle.multipliers",
+    "SAC": "saddle.learners",
     "SaddleError": "saddle.errors",
     "Score": "saddle.evaluation",
     "Stage": "saddle.study.plan",

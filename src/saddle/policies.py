@@ -7,6 +7,7 @@ import itertools
 import json
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -22,7 +23,8 @@ from saddle.dial_inputs import Dial
 from saddle.errors import SaddleError
 from saddle.learners.networks import distributions
 from saddle.learners.networks.activations import ACTIVATIONS
-from saddle.learners.networks.distributions import Distribution
+from saddle.learners.networks.distributions import Drawn
+from saddle.learners.networks.squashed import Squashed
 from saddle.multipliers import Lambda, each_lambda, lambda_name
 from saddle.tasks import HostTask, Task, TaskSpec
 
@@ -79,16 +81,26 @@ class Form(NamedTuple):
     activation: str
     obs_clip: float | None
     choices: tuple[int, ...] = ()  # of each discrete action; none where actions are real numbers
+    squash: bool = False  # actions are the tanh of a Gaussian, whose spread the network says too
 
     @property
     def action_dim(self) -> int:
         """Entries of an action."""
-        return len(self.choices) or self.widths[-1]
+        return _entries(self.widths[-1], self.choices, self.squash)
 
     @property
-    def family(self) -> Distribution:
+    def family(self) -> Drawn:
         """What actions are drawn from."""
+        if self.squash:
+            return Squashed(self.action_dim)
         return distributions.of_actions(self.action_dim, self.choices)
+
+
+def _entries(outputs: int, choices: Sequence[int], squash: bool) -> int:
+    """Entries of an action, where the network has so many outputs."""
+    if squash:
+        return outputs // 2
+    return len(choices) or outputs
 
 
 class Weights(NamedTuple):
@@ -99,7 +111,7 @@ class Weights(NamedTuple):
     layers: tuple[tuple[Any, Any], ...]  # w [in, out], b [out], from observation to action
     obs_mean: Any  # [obs_dim]
     obs_scale: Any  # [obs_dim], one over the standard deviation
-    log_std: Any  # [action_dim] of real actions, else [0]
+    log_std: Any  # [action_dim] of real actions, [0] of choices and of squashed ones
 
 
 @dataclass(frozen=True)
@@ -151,8 +163,8 @@ class DialPolicy:
 
 
 def output(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
-    """What the network says: the mean of a Gaussian, or logits. obs [..., obs_dim] -> [...,
-    outputs].
+    """What the network says: the mean of a Gaussian, logits, or mean and log standard deviation
+    before a tanh. obs [..., obs_dim] -> [..., outputs].
     """
     x = jnp.asarray((obs - weights.obs_mean) * weights.obs_scale)
     if form.obs_clip is not None:
@@ -165,7 +177,8 @@ def output(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
 
 
 def load(path: Path | str, spec: TaskSpec | None = None, lam: Lambda | None = None) -> Policy:
-    """An exported policy, taking its likeliest action: a Gaussian's mean, or the best choice.
+    """An exported policy, taking its likeliest action: a Gaussian's mean, or the best choice; of a
+    squashed Gaussian, the mean's tanh.
 
     See `read` for what it is; with `spec`, it must fit that task. lam is where to set its dial, if
     it has one.
@@ -208,7 +221,9 @@ def of_arrays(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> NetworkPo
     layers = tuple((arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1))
     widths = (arrays["obs_mean"].shape[0], *(b.shape[0] for _, b in layers))
     scale = 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
-    form = Form(widths, facts["activation"], facts["obs_clip"], tuple(facts.get("choices", ())))
+    choices = tuple(facts.get("choices", ()))
+    squash = facts.get("squash", False)
+    form = Form(widths, facts["activation"], facts["obs_clip"], choices, squash)
     weights = Weights(layers, arrays["obs_mean"], scale, arrays["log_std"])
     if facts.get("dial") is None:
         return NetworkPolicy(facts["task"], form, weights)
@@ -222,10 +237,12 @@ def read(
     the two files.
 
     policy.json holds task, activation, hidden (layer widths), obs_clip, where actions are choices
-    how many each has, and where the policy takes multipliers how these enter (`Dial`); policy.npz
-    holds w0 [obs_dim + the dial's inputs, hidden], b0, w1, b1, ..., log_std [action_dim] (of
-    choices [0]), obs_mean and obs_var [obs_dim]. With `spec`, it must fit that task; without, the
-    task that it names, if that is known without importing anything.
+    how many each has, where they are the tanh of a Gaussian `squash`, and where the policy takes
+    multipliers how these enter (`Dial`). policy.npz holds w0 [obs_dim + the dial's inputs, hidden],
+    b0, w1, b1, ..., log_std [action_dim] (of choices [0], as of squashed actions, where the last
+    layer gives means and then log standard deviations), obs_mean and obs_var [obs_dim]. With
+    `spec`, it must fit that task; without, the task that it names, if that is known without
+    importing anything.
     """
     try:
         arrays_path, facts_path = _pair(Path(path))
@@ -248,7 +265,7 @@ def _check_fit(
     """The policy takes the task's observations and gives its kind of actions."""
     obs_dim = layers[0][0].shape[0] - _dial_width(facts)
     choices = tuple(facts["choices"])
-    action_dim = len(choices) or layers[-1][0].shape[1]
+    action_dim = _entries(layers[-1][0].shape[1], choices, facts["squash"])
     if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
         raise SaddleError(
             f"{path} maps {obs_dim} observations to {action_dim} actions (trained on "
@@ -320,12 +337,17 @@ def _read_facts(path: Path) -> dict[str, Any]:
     clip = facts.setdefault("obs_clip", None)
     if clip is not None and not (isinstance(clip, int | float) and clip > 0):
         raise SaddleError(f"{path} has obs_clip {clip!r}; it must be a positive number or null")
+    squash = facts.setdefault("squash", False)
+    if not isinstance(squash, bool):
+        raise SaddleError(f"{path} has squash {squash!r}; it must be true or false")
     choices = facts.setdefault("choices", [])
     whole = isinstance(choices, list) and all(type(count) is int for count in choices)
     if not whole or not all(count >= 1 for count in choices):
         raise SaddleError(
             f"{path} has choices {choices!r}; it must be a list of whole numbers of at least 1"
         )
+    if choices and squash:
+        raise SaddleError(f"{path} has choices, and squash; choices have nothing to squash")
     facts.setdefault("dial", None)
     _check_dial(facts["dial"], path)
     return facts
@@ -392,9 +414,15 @@ def _layers(
     obs_dim = weights[0].shape[0] - _dial_width(facts)
     outputs = weights[-1].shape[1]
     choices = facts["choices"]
-    spreads = 0 if choices else outputs
+    squash = facts["squash"]
+    spreads = 0 if choices or squash else outputs
     if inputs != {(obs_dim,)} or arrays["log_std"].shape != (spreads,):
         raise SaddleError(f"{path} has obs_mean, obs_var or log_std that do not fit its layers")
+    if squash and outputs % 2:
+        raise SaddleError(
+            f"{path} has {outputs} outputs, but {facts_path} says squash: a mean and a log "
+            f"standard deviation for each action"
+        )
     if choices and sum(choices) != outputs:
         raise SaddleError(
             f"{path} has {outputs} outputs, but {facts_path} says choices {choices}, "

@@ -11,8 +11,7 @@ whatever their lambda.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,42 +20,26 @@ from jax import Array
 
 from saddle import tasks, warm_start
 from saddle.collect import collector, episodes, normalise
-from saddle.collect.episodes import Window
+from saddle.collect.collector import EpochProgram
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Rollout, Worlds, by_member
 from saddle.collect.steps import contexts, no_moments
 from saddle.config import Member
+from saddle.cycles import PopulationCycles
 from saddle.errors import SaddleError
 from saddle.learners.settings import LearnerSettings
-from saddle.multipliers.stacked import Multiplier, Rules
+from saddle.members import (
+    FINE,
+    LEARN,
+    MemberState,
+    PopulationState,
+    check_metrics,
+    frozen,
+    healthy,
+    verdict,
+)
+from saddle.multipliers.stacked import Rules
 from saddle.tasks import Task
-
-LEARN = 2  # what an epoch's key is folded with to learn; collect.steps has the others
-
-FINE, BAD_OBSERVATION, BAD_UPDATE = 0, 1, 2
-REASONS = {
-    BAD_OBSERVATION: "an observation, reward or cost was not finite",
-    BAD_UPDATE: "a loss or a network parameter was not finite",
-}
-"""Why a member stopped."""
-
-
-class MemberState(NamedTuple):
-    """All of a member that an epoch changes, but its worlds; stacked [M, ...]."""
-
-    learner: Any  # state of the learner
-    multiplier: Multiplier
-    window: Window  # of recent episodes, whose cost the multiplier sees
-    failed: Array  # [M] int32, FINE or why the member stopped
-
-
-class PopulationState(NamedTuple):
-    """Everything that the next epoch depends on."""
-
-    epoch: Array  # [] int32, epochs done
-    members: MemberState
-    moments: Moments  # [M], of observations
-    worlds: Worlds | None  # None in the layout 'study', which starts every epoch with fresh ones
 
 
 class Population:
@@ -86,7 +69,24 @@ class Population:
         self._start = warm_start.read(settings, self.spec)
         self._collector = collector.choose(made, settings, self._learner, len(self.members))
         self._begin = self._collector.compile(self._init)
-        self._epoch = self._collector.epoch(self.rollout, self.learn)
+        self._epoch = self._program()
+
+    def _program(self) -> EpochProgram:
+        """An epoch: one rollout and what is learned from it, or cycles of both."""
+        settings = self.settings
+        if not settings.in_cycles:
+            return self._collector.epoch(self.rollout, self.learn)
+        cycles = PopulationCycles(
+            settings,
+            self._learner,
+            self._collector,
+            self._rules,
+            self._limits,
+            worlds=settings.worlds_for(self.spec.episode_length),
+            epochs=self.epochs,
+            keys=self._keys,
+        )
+        return self._collector.epoch_of_cycles(cycles)
 
     def _check(self, steps: int) -> None:
         if not self.members:
@@ -196,7 +196,7 @@ class Population:
             moments = warm_start.moments(self._start, count, self.settings.steps_per_epoch)
         members = MemberState(learner, multiplier, window, jnp.zeros(count, jnp.int32))
         worlds = None
-        if self.settings.layout == "wide":
+        if self.settings.goes_on:
             worlds, recent = self._collector.fresh(moments, self._keys(0))
             worlds = self._collector.stagger(worlds)
             moments = jax.vmap(normalise.merge)(moments, recent)
@@ -216,23 +216,6 @@ class Population:
             recent = no_moments(len(self.members), self.spec.obs_dim)
         actor = self._learner.actor(state.members.learner)
         return self._collector.collect(actor, state.moments, recent, worlds, keys)
-
-    def _check_metrics(self, metrics: dict[str, Array]) -> None:
-        """A learner logs what its settings declare, or the store's columns would depend on who
-        looks.
-        """
-        declared = set(self.settings.metrics)
-        odd = sorted(declared ^ set(metrics))
-        if odd:
-            what = "declares" if odd[0] in declared else "logs"
-            but = (
-                "does not log it"
-                if odd[0] in declared
-                else "its settings do not declare it in `metrics`"
-            )
-            raise SaddleError(
-                f"the learner {self.settings.algorithm!r} {what} {odd[0]!r}, but {but}"
-            )
 
     def made_up_rollout(self, state: PopulationState) -> Rollout:
         """An epoch's numbers of the right shapes without a step of a world, for whoever times what
@@ -257,6 +240,7 @@ class Population:
             signal=jax.random.normal(jax.random.key(1), (*shape, 1 + constraints)),
             terminated=flags,
             ended=flags,
+            truncated=flags,
             finished=jnp.zeros((*shape, 2 + constraints)),
             counted=flags,
         )
@@ -274,49 +258,25 @@ class Population:
             before.multiplier, self._rules.numbers, recent[:, 2:], self._limits
         )
 
-        healthy = _finite(rollout.signal) & _finite(rollout.next_obs)
-        active = (before.failed == FINE) & healthy
+        well = healthy(rollout)
+        active = (before.failed == FINE) & well
         keys = jax.vmap(lambda key: jax.random.fold_in(key, LEARN))(self._keys(state.epoch))
         progress = state.epoch / self.epochs
         learned = self._learner.learn(
             before.learner, rollout, multiplier.lam, keys, progress, active
         )
 
-        self._check_metrics(learned.metrics)
-
-        failed = jnp.where(
-            before.failed != FINE, before.failed, jnp.where(healthy, FINE, BAD_OBSERVATION)
-        )
-        failed = jnp.where((failed == FINE) & ~learned.sound, BAD_UPDATE, failed)
+        check_metrics(self.settings, learned.metrics)
+        failed = verdict(before.failed, well, learned.sound)
         after = MemberState(learned.state, multiplier, window, failed)
-        after = jax.tree.map(
-            partial(_keep_failed, failed != FINE), after, before._replace(failed=failed)
-        )
-
-        own = jax.vmap(episodes.finished_mean)(finished, counted)
+        after = frozen(failed, after, before._replace(failed=failed))
         metrics = {
-            "return": own[:, 0],
-            "length": own[:, 1],
-            "cost": own[:, 2:],
-            "episodes": jnp.sum(counted, 1),
-            "window_return": recent[:, 0],
-            "window_length": recent[:, 1],
-            "window_cost": recent[:, 2:],
+            **episodes.metrics(finished, counted, recent),
             "lambda": after.multiplier.lam,
             "failed": after.failed,
             **learned.metrics,
         }
         if rollout.diverged is not None:
             metrics["diverged"] = jnp.sum(rollout.diverged, (0, 2), dtype=jnp.int32)
-        kept = worlds if self.settings.layout == "wide" else None
+        kept = worlds if self.settings.goes_on else None
         return PopulationState(state.epoch + 1, after, moments, kept), metrics
-
-
-def _keep_failed(failed: Array, new: Array, old: Array) -> Array:
-    """A failed member stays as it was before the epoch that broke it."""
-    return jnp.where(failed.reshape(-1, *[1] * (new.ndim - 1)), old, new)
-
-
-def _finite(x: Array) -> Array:
-    """Whether all of a member's numbers are finite. [T, M, ...] -> [M]."""
-    return jnp.isfinite(x).all(axis=(0, *range(2, x.ndim)))

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from jax import Array
 
+from saddle.collect.cycles import Cycles
 from saddle.collect.device import DeviceCollector
 from saddle.collect.host import HostCollector
 from saddle.collect.normalise import Moments
@@ -48,10 +49,17 @@ class Collector(Protocol):
         ...
 
     def collect(
-        self, actor: Any, moments: Moments, recent: Moments, worlds: Worlds, keys: Array
+        self,
+        actor: Any,
+        moments: Moments,
+        recent: Moments,
+        worlds: Worlds,
+        keys: Array,
+        first: Array | int = 0,
+        steps: int | None = None,
     ) -> tuple[Worlds, Moments, Rollout]:
-        """An epoch's steps. `recent` are the moments of this epoch so far; returned are those of
-        all observations.
+        """Steps of an epoch, `steps` of every world from its step `first` on; all of them unless
+        told. `recent` are the moments of this epoch so far; returned are those of all observations.
         """
         ...
 
@@ -65,6 +73,10 @@ class Collector(Protocol):
 
     def epoch(self, rollout: Callable, learn: Callable) -> EpochProgram:
         """An epoch: `learn(state, *rollout(state))`."""
+        ...
+
+    def epoch_of_cycles(self, cycles: Cycles) -> EpochProgram:
+        """An epoch in which members learn more than once."""
         ...
 
 

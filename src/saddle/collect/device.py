@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 
 from saddle.collect import normalise
+from saddle.collect.cycles import Cycles
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Agent, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
@@ -55,10 +56,19 @@ class DeviceCollector:
         return worlds._replace(state=replace(worlds.state, steps=steps), whole=whole)
 
     def collect(
-        self, actor: Any, moments: Moments, recent: Moments, worlds: Worlds, keys: Array
+        self,
+        actor: Any,
+        moments: Moments,
+        recent: Moments,
+        worlds: Worlds,
+        keys: Array,
+        first: Array | int = 0,
+        steps: int | None = None,
     ) -> tuple[Worlds, Moments, Rollout]:
-        """An epoch's steps. Returns the moments of all observations so far."""
-        together = self.settings.layout == "study"  # which starts every epoch with fresh worlds
+        """Steps of an epoch. Returns the moments of all observations so far."""
+        together = not self.settings.goes_on  # then every epoch starts with fresh worlds
+        if steps is None:
+            steps = self.settings.steps_per_epoch // self.count
 
         def split(x: Array) -> Array:
             return x.reshape(self.members, self.count, *x.shape[1:])
@@ -71,20 +81,20 @@ class DeviceCollector:
             now, then = autoreset.step(self.task, worlds.state, action, together)
             signal = split(jnp.concatenate([then.reward[:, None], then.cost], -1))
             terminated = split(then.terminated)
-            ended = split(then.terminated | then.truncated)
+            truncated = split(then.truncated)
+            ended = terminated | truncated
             recent, seen, final = jax.vmap(partial(look, self.settings))(
                 moments, recent, split(now.obs), split(then.obs), ended
             )
             drawn = contexts(self.agent, keys, self.count, t + 1)
             seen, final = with_context(worlds.seen, seen, final, ended, drawn)
-            totals, whole, row = account(worlds, decision, final, signal, terminated, ended)
+            totals, whole, row = account(worlds, decision, final, signal, terminated, truncated)
             diverged = getattr(then, "diverged", None)
             if diverged is not None:
                 row = row._replace(diverged=split(diverged))
             return (Worlds(now, seen, totals, whole), recent), row
 
-        steps = jnp.arange(self.settings.steps_per_epoch // self.count)
-        (worlds, recent), rollout = jax.lax.scan(step, (worlds, recent), steps)
+        (worlds, recent), rollout = jax.lax.scan(step, (worlds, recent), first + jnp.arange(steps))
         return worlds, jax.vmap(normalise.merge)(moments, recent), rollout
 
     def compile(self, function: Callable) -> Callable:
@@ -97,16 +107,28 @@ class DeviceCollector:
 
     def epoch(self, rollout: Callable, learn: Callable) -> "DeviceEpoch":
         """Collecting and learning as one program."""
-        return DeviceEpoch(rollout, learn)
+
+        def epoch(state: Any) -> tuple[Any, dict[str, Array]]:
+            return learn(state, *rollout(state))
+
+        return DeviceEpoch(epoch)
+
+    def epoch_of_cycles(self, cycles: Cycles) -> "DeviceEpoch":
+        """All cycles of an epoch as one program."""
+
+        def cycle(state: Any, number: Array) -> tuple[Any, Any]:
+            return cycles.learn(state, number, *cycles.rollout(state, number))
+
+        def epoch(state: Any) -> tuple[Any, dict[str, Array]]:
+            return cycles.close(*jax.lax.scan(cycle, state, jnp.arange(cycles.count)))
+
+        return DeviceEpoch(epoch)
 
 
 class DeviceEpoch:
     """An epoch as one program, which takes the state over."""
 
-    def __init__(self, rollout: Callable, learn: Callable) -> None:
-        def epoch(state: Any) -> tuple[Any, dict[str, Array]]:
-            return learn(state, *rollout(state))
-
+    def __init__(self, epoch: Callable[[Any], tuple[Any, dict[str, Array]]]) -> None:
         self._program = jax.jit(epoch, donate_argnums=0)
 
     def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:

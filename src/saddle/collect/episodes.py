@@ -4,6 +4,7 @@ multiplier sees.
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -43,6 +44,22 @@ def mean(window: Window) -> Array:
 def finished_mean(finished: Array, ended: Array) -> Array:
     """[2 + m] over finished [N, 2 + m] where ended [N]; NaN without an episode."""
     return _mean(finished, ended[:, None], jnp.sum(ended))
+
+
+def metrics(finished: Array, counted: Array, recent: Array) -> dict[str, Array]:
+    """What an epoch's metrics say of episodes, of all members: of those that it finished, [M, N,
+    2 + m] where counted [M, N], and of the windows' means [M, 2 + m].
+    """
+    own = jax.vmap(finished_mean)(finished, counted)
+    return {
+        "return": own[:, 0],
+        "length": own[:, 1],
+        "cost": own[:, 2:],
+        "episodes": jnp.sum(counted, 1),
+        "window_return": recent[:, 0],
+        "window_length": recent[:, 1],
+        "window_cost": recent[:, 2:],
+    }
 
 
 def _mean(episodes: Array, real: Array, count: Array) -> Array:

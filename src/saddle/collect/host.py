@@ -11,6 +11,8 @@ from jax import Array
 from jaxtyping import Shaped
 
 from saddle.collect import normalise
+from saddle.collect.cycles import Cycles
+from saddle.collect.host_epoch import HostCycles, HostEpoch
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Agent, Decision, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
@@ -85,30 +87,41 @@ class HostCollector:
         return worlds._replace(state=worlds.state | {"steps": steps}, whole=whole)
 
     def collect(
-        self, actor: Any, moments: Moments, recent: Moments, worlds: Worlds, keys: Array
+        self,
+        actor: Any,
+        moments: Moments,
+        recent: Moments,
+        worlds: Worlds,
+        keys: Array,
+        first: Array | int = 0,
+        steps: int | None = None,
     ) -> tuple[Worlds, Moments, Rollout]:
         """As on the device."""
+        every = self.settings.steps_per_epoch // self.count
+        if steps is None:
+            steps = every
         running = self._put(moments, worlds)._replace(state={})
         rows: Rollout | None = None
-        decision: Decision = self._act(actor, running.seen, keys, 0)
-        for t in range(self.settings.steps_per_epoch // self.count):
+        decision: Decision = self._act(actor, running.seen, keys, first)
+        for t in range(steps):
             action = np.asarray(decision.action).reshape(self.members * self.count, -1)
             shown = Shown(*(self._split(array) for array in self.worlds.step(action)))
             if rows is None:
-                rows = self._no_rows(moments, recent, running, decision, shown, keys)
+                rows = self._no_rows(steps, moments, recent, running, decision, shown, keys)
             running, recent, rows, decision = self._go_on(
-                moments, recent, running, decision, shown, actor, keys, t, rows=rows
+                moments, recent, running, decision, shown, actor, keys, first + t, t, rows=rows
             )
         assert rows is not None
         if not self._together:
-            self._there = self.worlds.save()
+            # Nobody stops within an epoch, so only at its end worlds need to say where they are.
+            self._there = self.worlds.save() if first + steps == every else {}
             running = running._replace(state=self._there)
         return running, self._merge(moments, recent), rows
 
     @property
     def _together(self) -> bool:
         """Whether every epoch starts with fresh worlds, so that none is ever gone on with."""
-        return self.settings.layout == "study"
+        return not self.settings.goes_on
 
     def _started(self, moments: Moments, obs: np.ndarray, drawn: Array) -> tuple[Worlds, Moments]:
         """Worlds that have just been reset. obs [M * W, obs_dim], drawn [M, W, context]."""
@@ -148,6 +161,7 @@ class HostCollector:
 
     def _no_rows(
         self,
+        steps: int,
         moments: Moments,
         recent: Moments,
         running: Worlds,
@@ -155,8 +169,7 @@ class HostCollector:
         shown: Shown,
         keys: Array,
     ) -> Rollout:
-        """Room for the steps of an epoch, each of which looks like this one."""
-        steps = self.settings.steps_per_epoch // self.count
+        """Room for so many steps, each of which looks like this one."""
         if self._row is None:
             after = partial(_after, self.settings, self._agent)
             _, _, self._row = jax.eval_shape(
@@ -172,9 +185,13 @@ class HostCollector:
         """What the function returns, whose shapes and types are wanted."""
         return function()
 
-    def epoch(self, rollout: Callable, learn: Callable) -> "HostEpoch":
+    def epoch(self, rollout: Callable, learn: Callable) -> HostEpoch:
         """Collecting as it is, then learning as one program."""
         return HostEpoch(rollout, learn)
+
+    def epoch_of_cycles(self, cycles: Cycles) -> HostCycles:
+        """Each cycle's learning as one program."""
+        return HostCycles(cycles)
 
 
 def _act(agent: Agent, actor: Any, seen: Array, keys: Array, t: int) -> Decision:
@@ -199,13 +216,14 @@ def _after(
     """
     signal = jnp.concatenate([shown.reward[..., None], shown.cost], -1).astype(jnp.float32)
     terminated = jnp.asarray(shown.terminated)
-    ended = terminated | shown.truncated
+    truncated = jnp.asarray(shown.truncated)
+    ended = terminated | truncated
     recent, seen, final = jax.vmap(partial(look, settings))(
         moments, recent, jnp.asarray(shown.obs), jnp.asarray(shown.final_obs), ended
     )
     drawn = contexts(agent, keys, ended.shape[1], t + 1)
     seen, final = with_context(running.seen, seen, final, ended, drawn)
-    totals, whole, row = account(running, decision, final, signal, terminated, ended)
+    totals, whole, row = account(running, decision, final, signal, terminated, truncated)
     return Worlds({}, seen, totals, whole), recent, row
 
 
@@ -220,44 +238,15 @@ def _go_on(
     actor: Any,
     keys: Array,
     t: int,
+    place: int,
     rows: Rollout,
 ) -> tuple[Worlds, Moments, Rollout, Decision]:
-    """Step t written into its place among `rows` [T, M, W, ...], and the decisions of the next: one
-    call, since each costs as much as what a small policy computes. Nobody carries out what is
-    decided after the last step.
+    """Step t of the epoch written into its place among `rows` [T, M, W, ...], and the decisions of
+    the next: one call, since each costs as much as what a small policy computes. Nobody carries out
+    what is decided after the last step.
     """
     running, recent, row = _after(
         settings, agent, moments, recent, running, decision, shown, keys, t
     )
-    rows = jax.tree.map(lambda every, own: every.at[t].set(own), rows, row)
+    rows = jax.tree.map(lambda every, own: every.at[place].set(own), rows, row)
     return running, recent, rows, _act(agent, actor, running.seen, keys, t + 1)
-
-
-class HostEpoch:
-    """An epoch of which only the learning is a program. The worlds' own state passes it by: it is
-    no array of JAX.
-    """
-
-    def __init__(self, rollout: Callable, learn: Callable) -> None:
-        self._rollout = rollout
-        self._learn = jax.jit(learn, donate_argnums=0)
-
-    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
-        """The state after the epoch, and its metrics."""
-        worlds, moments, rollout = self._rollout(state)
-        saved = worlds.state
-        state, metrics = self._learn(
-            state._replace(worlds=None), worlds._replace(state={}), moments, rollout
-        )
-        if state.worlds is not None:
-            state = state._replace(worlds=state.worlds._replace(state=saved))
-        return state, metrics
-
-    @property
-    def compiled(self) -> int:
-        """How many programs its learning has been compiled to."""
-        return self._learn._cache_size()  # type: ignore[attr-defined]
-
-    def executable(self, state: Any) -> Any:
-        """None: there is no one program of an epoch."""
-        return None

@@ -46,6 +46,8 @@ class Rollout(NamedTuple):
     terminated: Bool[Array, "*T M W"]
     ended: Bool[Array, "*T M W"]
     """Terminated or truncated."""
+    truncated: Bool[Array, "*T M W"]
+    """Some steps are both truncated and terminated."""
     finished: Float[Array, "*T M W S+1"]
     """Return, length, costs of the episode so far."""
     counted: Bool[Array, "*T M W"]

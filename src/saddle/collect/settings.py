@@ -48,6 +48,23 @@ class CollectSettings:
                 f"choose a divisor"
             )
 
+    @property
+    def steps_per_cycle(self) -> int:
+        """Env steps that a member collects before it learns from them: those of a whole epoch,
+        unless a learner divides its epochs.
+        """
+        return self.steps_per_epoch
+
+    @property
+    def in_cycles(self) -> bool:
+        """Whether an epoch is made of cycles, instead of being one rollout."""
+        return self.steps_per_cycle < self.steps_per_epoch
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether episodes outlast an epoch, instead of all worlds being reset."""
+        return self.layout == "wide"
+
     def in_layout(self, layout: Layout) -> Self:
         """The same in that layout, with as many worlds as it chooses unless it is this one's
         already.

@@ -14,7 +14,7 @@ from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Agent, Decision, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
 
-RESET, ACT, CONTEXT = 0, 1, 3  # what a member's epoch key is folded with; population.LEARN is 2
+RESET, ACT, CONTEXT = 0, 1, 3  # what a member's epoch key is folded with; members.LEARN is 2
 
 
 def first_keys(keys: Array, worlds: int) -> Array:
@@ -110,7 +110,7 @@ def account(
     next_obs: Array,
     signal: Array,
     terminated: Array,
-    ended: Array,
+    truncated: Array,
 ) -> tuple[Array, Array, Rollout]:
     """Add a step [M, W] to the running episodes, and close those that ended.
 
@@ -118,6 +118,7 @@ def account(
     """
     gained = jnp.concatenate([signal[..., :1], jnp.ones_like(signal[..., :1]), signal[..., 1:]], -1)
     totals = worlds.totals + gained
+    ended = terminated | truncated
     row = Rollout(
         obs=worlds.seen,
         next_obs=next_obs,
@@ -126,6 +127,7 @@ def account(
         signal=signal,
         terminated=terminated,
         ended=ended,
+        truncated=truncated,
         finished=totals,
         counted=ended & worlds.whole,
     )

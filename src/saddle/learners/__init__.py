@@ -14,10 +14,12 @@ from saddle.learners.registry import (
     learners,
     register_learner,
 )
+from saddle.learners.sac.settings import SAC
 from saddle.learners.settings import LearnerSettings, Precision
 
 __all__ = [
     "PPO",
+    "SAC",
     "Conditioned",
     "Layout",
     "LearnerSettings",

@@ -37,7 +37,7 @@ class Learner(Protocol[State]):
     # acting as an exported policy does. Without it, training cannot begin from a policy.
 
     def actor(self, state: State) -> Any:
-        """What `act` needs of the members' states [M, ...], made ready once an epoch."""
+        """What `act` needs of the members' states [M, ...], made ready once an epoch or cycle."""
         ...
 
     def act(self, actor: Any, obs: Float[Array, "W obs"], key: Key[Array, ""]) -> Decision:
@@ -53,10 +53,11 @@ class Learner(Protocol[State]):
         progress: Float[Array, ""],
         active: Bool[Array, " M"],
     ) -> Learned:
-        """Learn from an epoch's steps at multipliers lam.
+        """Learn from an epoch's steps, or a cycle's, at multipliers lam.
 
-        keys are this epoch's; progress is the share of training that is done; members that are not
-        active have failed, and what becomes of them does not matter.
+        keys are this epoch's or cycle's; progress is the share of training that is done; members
+        that are not active have failed, and what becomes of them does not matter. In an epoch of
+        cycles they stay as they are, and so do those that are found unsound.
         """
         ...
 

@@ -12,6 +12,7 @@ from saddle import references
 from saddle.errors import SaddleError
 from saddle.learners.conditioned.settings import Conditioned
 from saddle.learners.ppo.settings import PPO
+from saddle.learners.sac.settings import SAC
 from saddle.learners.settings import LearnerSettings, plain
 
 ENTRY_POINTS = "saddle.learners"
@@ -22,6 +23,7 @@ SettingsClass = TypeVar("SettingsClass", bound=type[LearnerSettings])
 _LEARNERS: dict[str, type[LearnerSettings]] = {
     PPO.algorithm: PPO,
     Conditioned.algorithm: Conditioned,
+    SAC.algorithm: SAC,
 }
 _plugins_read = False
 

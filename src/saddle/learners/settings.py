@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from tyro.conf import Suppress
 
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
     from saddle.tasks.spec import TaskSpec
 
 Precision = Literal["highest", "tf32", "bf16"]
+
+
+class Clock(NamedTuple):
+    """When rules move lambda, for learners whose epochs are divided into cycles."""
+
+    each_cycle: bool = False
+    """After each cycle, also while no further episode ends; else after each epoch in which one
+    ended.
+    """
+    rest: int = 0
+    """Env steps of a member that have to be exceeded before anything moves."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,17 @@ class LearnerSettings(CollectSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, "window", 1)
+
+    @property
+    def rule_clock(self) -> Clock:
+        """When rules move lambda. A learner that learns once an epoch has no choice: before it
+        learns.
+        """
+        return Clock()
+
+    def check_steps(self, steps: int) -> None:
+        """Refuse a training of so many env steps where nothing would be learned in it."""
+        del steps
 
     def check_rule(self, rule: Rule) -> None:
         """Refuse a rule that this learner cannot be trained with."""

@@ -67,6 +67,8 @@ def of_task(task: str, learner: LearnerSettings, members: int, program: str) -> 
     population = tuple(Member(seed, rule, limits) for seed in range(count))
     if not whole:
         return pace.of_population(task, learner, population)
+    if learner.in_cycles:
+        learner = learner.for_bench()  # whose first epochs are like later ones
     steps = learner.steps_per_epoch * (1 + pace.EPOCHS)
     return pace.of_program(factory(program)(task, learner, population, steps), count)
 

@@ -57,12 +57,31 @@ def of_program(program: "UnitProgram", members: int) -> Pace:
 
 def of_population(task: str, learner: LearnerSettings, members: Sequence[Member]) -> Pace:
     """By timing an epoch's parts, for a population on a CPU."""
+    if learner.in_cycles:
+        return _of_cycles(task, learner, members[0])
     rollout = _rollout_time(task, learner, members)
     learning = _learning_time(task, learner, members[0])
     return Pace(
         compile=rollout.compile + learning.compile,
         member_epoch=rollout.run / len(members) + learning.run,
     )
+
+
+def _of_cycles(task: str, learner: LearnerSettings, member: Member) -> Pace:
+    """By timing some cycles of one member, where steps and learning take turns."""
+    from saddle.population import Population
+
+    small, times = learner.sample()
+    population = Population(task, small, [member], small.steps_per_epoch)
+    state = population.init()
+
+    def epoch() -> Any:
+        nonlocal state
+        state, metrics = population.epoch(state)
+        return metrics
+
+    timed = _timed(epoch)
+    return Pace(timed.compile, timed.run * times)
 
 
 @dataclass(frozen=True)

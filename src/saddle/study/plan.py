@@ -169,6 +169,7 @@ class Plan:
 
     def _check_epochs(self, learner: LearnerSettings) -> None:
         each = learner.steps_per_epoch
+        learner.check_steps(self.steps)
         epochs = self.epochs_of(learner)
         if epochs < 1:
             raise SaddleError(

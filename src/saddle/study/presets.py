@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from saddle.errors import SaddleError
-from saddle.learners import Layout, LearnerSettings, Precision
+from saddle.learners import SAC, Layout, LearnerSettings, Precision
 from saddle.learners.ppo.sizes import LAPTOP
+from saddle.learners.sac import sizes as sac_sizes
 from saddle.multipliers import PID, GradientAscent
 from saddle.study.plan import Limit, Plan, Stage, spaced
 from saddle.study.toml import read_file
@@ -29,6 +30,19 @@ QUICKSTART = Plan(
     stages=(
         Stage("sweep", lambdas=(0.1, 0.5, 1.0, 1.4, 2.0, 3.0, 10.0)),
         Stage("compare", rules=RULES, lambda_star="sweep", limits=((10.0,), (25.0,))),
+    ),
+)
+
+
+QUICK_SAC = Plan(
+    name="quick-sac",
+    tasks=(PUBLISHED["circle"].name,),
+    seeds=(0, 1, 2),
+    steps=160_000,
+    learner=sac_sizes.LAPTOP,
+    stages=(
+        Stage("sweep", lambdas=(0.1, 0.5, 1.0, 2.0, 10.0)),
+        Stage("compare", rules=RULES, lambda_star="sweep", limits=((25.0,),)),
     ),
 )
 
@@ -79,6 +93,18 @@ def _pid_grid() -> Plan:
     return Plan(name="pid-grid", tasks=_names(tasks), seeds=tuple(range(5)), stages=(stage,))
 
 
+def _paper_sac() -> Plan:
+    """Fixed multipliers on one task, as the published study has them of SAC."""
+    return Plan(
+        name="paper-sac",
+        tasks=(PUBLISHED["circle"].name,),
+        seeds=tuple(range(5)),
+        steps=3_500_000,
+        learner=SAC(),
+        stages=(Stage("sweep", lambdas=spaced(0.1, 10.0, 15)),),
+    )
+
+
 _ALL = tuple(PUBLISHED.values())
 PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
     "quickstart": ("Circle1 in small, on a CPU in minutes", lambda: QUICKSTART),
@@ -103,6 +129,11 @@ PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
         )
         for key, task in PUBLISHED.items()
     },
+    "paper-sac": (
+        "the published sweep of SAC on Circle1; its steps are not stated there, 3.5e6 are a guess",
+        _paper_sac,
+    ),
+    "quick-sac": ("SAC on Circle1 in small, on a CPU in minutes", lambda: QUICK_SAC),
     "pid-grid": ("PID gains, which the published study left open", _pid_grid),
     "limits": (
         "the rules at the limits that the published study recommends; needs a sweep (--sweep)",

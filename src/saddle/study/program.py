@@ -98,7 +98,7 @@ class PopulationProgram:
 
     def reason(self, code: int) -> str:
         """What a member's `failed` code means."""
-        from saddle.population import REASONS
+        from saddle.members import REASONS
 
         return REASONS.get(code, f"reason {code}")
 

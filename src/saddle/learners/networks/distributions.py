@@ -2,7 +2,8 @@
 are choices.
 
 A network says where (the Gaussian's mean, the categories' logits); a log standard deviation that
-does not depend on the observation says how widely. Everything here is for one member.
+does not depend on the observation says how widely. Of a squashed Gaussian the network says both
+(`squashed.py`). Everything here is for one member.
 """
 
 from typing import NamedTuple, Protocol
@@ -28,9 +29,9 @@ class Score(NamedTuple):
     log_std: Array  # [N, action_dim], with respect to log_std; [N, 0] of categories
 
 
-class Distribution(Protocol):
-    """A family of distributions over actions. `output` [..., outputs] is what the network says,
-    `log_std` the spread that all observations share.
+class Drawn(Protocol):
+    """What actions are drawn from. `output` [..., outputs] is what the network says, `log_std` the
+    spread that all observations share.
     """
 
     @property
@@ -50,6 +51,10 @@ class Distribution(Protocol):
     def mode(self, output: Array) -> Array:
         """The likeliest action for each output: [..., outputs] -> [..., action_dim]."""
         ...
+
+
+class Distribution(Drawn, Protocol):
+    """A family of distributions over actions that knows its densities."""
 
     def log_prob(self, output: Array, log_std: Array, action: Array) -> Array:
         """Log density, or log probability, of action [..., action_dim] -> [...]."""
