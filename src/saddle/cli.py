@@ -564,11 +564,10 @@ def _for_this_machine(kind: type[LearnerSettings] | None, argv: Sequence[str]) -
     """The settings that `saddle frontier` begins with, of the learner that was named, or else of
     the one that --method takes.
     """
-    from saddle.study.frontier import machine_learner, method_of
+    from saddle.study.frontier import machine_learner, sized_for_here
 
     if kind is not None:
-        sized = machine_learner(method_of(kind()))
-        return sized if type(sized) is kind else kind()
+        return sized_for_here(kind)
     sweep = "--method=sweep" in argv or ("--method", "sweep") in itertools.pairwise(argv)
     return machine_learner("sweep" if sweep else "dial")
 

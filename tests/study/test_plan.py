@@ -174,7 +174,7 @@ def test_limits_by_task_and_by_constraint(tmp_path):
             None,
             "takes lambda\\* from 'compare', which has no fixed",
         ),
-        ("lambdas = {", "limits = [3]\nlambdas = {", 13, "has limits, but only fixed lambdas"),
+        ("lambdas = {", "limits = [3]\nlambdas = {", 13, "has limits, but no rule that uses them"),
         ("count = 5", "cnt = 5", 15, "lambdas must be a list, or a table with from, to and count"),
         (
             '{ rule = "ga", lr = 0.1 },',

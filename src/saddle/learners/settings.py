@@ -106,6 +106,12 @@ class LearnerSettings(CollectSettings):
         """
         return 0.0
 
+    @classmethod
+    def for_machine(cls, accelerated: bool) -> Self:
+        """Settings with which a frontier is found in minutes, on a CPU or on an accelerator."""
+        del accelerated
+        return cls()
+
     def for_bench(self) -> Self:
         """The same where every epoch takes all its work: no member stops early."""
         return self

@@ -19,9 +19,7 @@ from saddle.analysis.constraints import column, limit_sets
 from saddle.analysis.summary import final_values
 from saddle.analysis.sweep import IS_SWEEP
 from saddle.errors import SaddleError
-from saddle.learners import LearnerSettings
-from saddle.learners.conditioned import sizes as conditioned_sizes
-from saddle.learners.ppo import sizes as ppo_sizes
+from saddle.learners import PPO, Conditioned, LearnerSettings
 from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
 from saddle.study import estimate
 from saddle.study.forecast import say_how_long
@@ -112,10 +110,15 @@ def method_of(learner: LearnerSettings) -> Method:
 
 def machine_learner(method: Method) -> LearnerSettings:
     """Settings for what this machine computes with, before the task is known."""
+    kinds: dict[Method, type[LearnerSettings]] = {"dial": Conditioned, "sweep": PPO}
+    return sized_for_here(kinds[method])
+
+
+def sized_for_here(kind: type[LearnerSettings]) -> LearnerSettings:
+    """The same of any learner."""
     import jax
 
-    sizes = {"dial": conditioned_sizes, "sweep": ppo_sizes}[method]
-    return sizes.LAPTOP if jax.default_backend() == "cpu" else sizes.ACCELERATOR
+    return kind.for_machine(jax.default_backend() != "cpu")
 
 
 def sized(learner: LearnerSettings, episode_length: int) -> LearnerSettings:
@@ -130,8 +133,8 @@ def first_plan(wish: Wish, spec: TaskSpec) -> Plan:
     """The study before anything is known: a dial, or a sweep's pilot."""
     wish.limits_of(spec.constraints)  # says what is wrong with them
     method = wish.method or (method_of(wish.learner) if wish.learner else "dial")
-    default = machine_learner(method)
-    learner = wish.learner or default
+    learner = wish.learner or machine_learner(method)
+    default = sized_for_here(type(learner))
     if learner.steps_per_epoch == default.steps_per_epoch:
         learner = sized(learner, spec.episode_length)
     if method == "dial":

@@ -74,6 +74,13 @@ class Conditioned(PPO):
 
         return ConditionedLearner(self, spec)
 
+    @classmethod
+    def for_machine(cls, accelerated: bool) -> "Conditioned":
+        """Small networks on a CPU, the published ones on an accelerator."""
+        from saddle.learners.conditioned.sizes import ACCELERATOR, LAPTOP
+
+        return ACCELERATOR if accelerated else LAPTOP
+
     def member_bytes(self, obs_dim: int, action_dim: int, constraints: int) -> int:
         """As PPO's, with an input for each multiplier."""
         return super().member_bytes(obs_dim + constraints, action_dim, constraints)

@@ -161,6 +161,13 @@ class PPO(LearnerSettings):
         critic = 2 * (first + hidden + last) + hidden + last
         return 2.0 * self.passes * self.steps_per_epoch * (actor + (1 + constraints) * critic)
 
+    @classmethod
+    def for_machine(cls, accelerated: bool) -> "PPO":
+        """Small networks on a CPU, the published ones on an accelerator."""
+        from saddle.learners.ppo.sizes import ACCELERATOR, LAPTOP
+
+        return ACCELERATOR if accelerated else LAPTOP
+
     def for_bench(self) -> Self:
         """The same where no member stops its passes early."""
         return dataclasses.replace(self, target_kl=1e9)

@@ -251,6 +251,13 @@ class SAC(LearnerSettings):
 
         return count(obs_dim, 2 * action_dim), count(obs_dim + action_dim, 1)
 
+    @classmethod
+    def for_machine(cls, accelerated: bool) -> "SAC":
+        """Small networks on a CPU, the published ones on an accelerator."""
+        from saddle.learners.sac.sizes import LAPTOP
+
+        return cls() if accelerated else LAPTOP
+
     def for_bench(self) -> Self:
         """The same where all cycles but the first are learned from."""
         return dataclasses.replace(self, random_steps=0)
