@@ -52,7 +52,7 @@ SMALL = (
 
 @pytest.mark.parametrize(("words", "constraints"), CASES)
 def test_a_package_is_checked_and_trained_on(words, constraints, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("saddle.trial.EPISODES", 1)
+    monkeypatch.setattr("saddle.trial.EPISODES", 8)
     monkeypatch.setattr("saddle.trial.WORLDS", 2)
     assert main(["check", *words.split(), "--quick", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
