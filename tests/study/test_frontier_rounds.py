@@ -9,11 +9,12 @@ import pytest
 from fake import FakeProgram
 from helpers import TASK, After, Notes
 
+import saddle
 from saddle.errors import SaddleError
 from saddle.learners import PPO
 from saddle.multipliers import each_lambda
 from saddle.study import grow
-from saddle.study.frontier import Wish, first_plan, open_frontier, sized, train_frontier
+from saddle.study.frontier import EPOCHS, Wish, first_plan, open_frontier, sized, train_frontier
 from saddle.study.prepare import plan_of
 from saddle.study.stop import Stopper
 from saddle.tasks import spec_of
@@ -111,6 +112,17 @@ def test_epochs_hold_whole_episodes_unless_their_size_is_told():
     told = Wish(TASK, learner=PPO(steps_per_epoch=1234))
     assert first_plan(told, long).learner.steps_per_epoch == 1234
     assert first_plan(Wish(TASK), long).learner.steps_per_epoch >= 12_000
+
+
+@pytest.mark.parametrize("kind", [saddle.PPO, saddle.Conditioned, saddle.SAC])
+@pytest.mark.parametrize("accelerated", [False, True])
+def test_every_learner_is_sized_for_a_machine(kind, accelerated):
+    learner = kind.for_machine(accelerated)
+    assert type(learner) is kind
+    plan = first_plan(Wish(TASK, learner=learner), SPEC)
+    assert type(plan.learner) is kind and plan.epochs_of(plan.learner) in EPOCHS.values()
+    drawn = [rule.drawn for stage in plan.stages for rule in stage.rules]
+    assert drawn == ([True] if kind is saddle.Conditioned else [])
 
 
 @pytest.mark.parametrize(
