@@ -208,7 +208,7 @@ TOMLS = (
         "has room for",
     ),
     Toml("one-sided lambdas", _with("[0.1, 1.0]", "{from = 0.1, to = 1}"), "from, to and count"),
-    Toml("limits without rules", GOOD + "limits = [10]\n", "only fixed lambdas"),
+    Toml("limits without rules", GOOD + "limits = [10]\n", "no rule that uses them"),
     Toml("rules without limits", GOOD + "rules = [{rule = 'ga'}]\n", "no limits"),
     Toml("unknown rule", GOOD + "limits = [10]\nrules = [{rule = 'gd'}]\n", "rule = one of"),
     Toml(

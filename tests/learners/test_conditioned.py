@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learners.toys import Bandit, Regulator
-from learners.twins import BanditEnv
 
 import saddle
 from saddle import checkpoint, policies, tasks
@@ -19,7 +18,6 @@ from saddle.learners import PPO, Conditioned
 from saddle.learners.conditioned.strata import Strata, standardised
 from saddle.multipliers import Dial, Fixed
 from saddle.population import Population
-from saddle.tasks.naming import name_of
 
 PLAIN = {
     "rsi": False,
@@ -35,6 +33,7 @@ PLAIN = {
     "window": 512,
 }
 BANDIT, TWO = "learners.toys:Bandit", "learners.toys:TwoPrices"
+TWIN = "learners.twins:BanditEnv?cost=info:cost&length=1"
 LAMBDAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -89,9 +88,8 @@ def test_every_constraint_has_a_dial_of_its_own(tmp_path):
 
 def test_worlds_on_the_host_are_drawn_for_too(tmp_path):
     """The bandit as an environment of Gymnasium."""
-    name = name_of(lambda: BanditEnv(), cost="cost", length=1)
     found = [
-        float(action(saved(tmp_path, name, epochs=60, steps_per_epoch=256), lam)[0])
+        float(action(saved(tmp_path, TWIN, epochs=60, steps_per_epoch=256), lam)[0])
         for lam in (0.1, 1.0, 10.0)
     ]
     assert found == sorted(found, reverse=True)
