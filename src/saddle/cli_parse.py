@@ -164,7 +164,9 @@ class _Mistake:
             r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", self.text
         )
         if choice:
-            return f"{choice[2]} cannot be {choice[1]!r}; choose one of {choice[3].rstrip(',')}"
+            # An option that may be left out can be None, which nobody writes.
+            known = [word for word in re.findall(r"'[^']*'", choice[3]) if word != "'None'"]
+            return f"{choice[2]} cannot be {choice[1]!r}; choose one of {', '.join(known)}"
         absent = re.match(r"Missing value for argument '(.*)'", self.text)
         if absent:
             return f"{absent[1]} needs a value"

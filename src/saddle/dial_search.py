@@ -22,6 +22,7 @@ from saddle.errors import SaddleError
 from saddle.multipliers import Lambda, lambda_of
 from saddle.policies import DialPolicy
 from saddle.rollouts import Player
+from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST
 
 LEVEL = 0.95
@@ -99,6 +100,7 @@ def dial(
         raise SaddleError(
             f"--episodes is {episodes}; a bound on a mean cost takes at least {FEWEST_EPISODES}"
         )
+    check_seeds([seed])
     found = []
     for run, policy in _dials(Path(path)):
         if task is not None:
@@ -157,7 +159,8 @@ def _sets(
                 f"{len(one)} limit(s) are given; give one for each"
             )
         if not all(0 <= limit < math.inf for limit in one):
-            raise SaddleError(f"a limit is {one}; cost limits are finite and 0 or more")
+            shown = ", ".join(f"{limit:g}" for limit in one)
+            raise SaddleError(f"a limit is {shown}; cost limits are finite and 0 or more")
     if not sets:
         raise SaddleError("no limit is given; say --limit D, the cost to stay below")
     return sets

@@ -142,6 +142,14 @@ def test_wrong_limits_are_told(tmp_path, limits, said):
         search(saved(tmp_path, BANDIT), limits)
 
 
+def test_wrong_seeds_and_too_few_episodes_are_told(tmp_path):
+    folder = saved(tmp_path, BANDIT)
+    with pytest.raises(SaddleError, match="a seed must be"):
+        search(folder, (0.5,), seed=-1)
+    with pytest.raises(SaddleError, match="takes at least 5"):
+        saddle.dial(folder, (0.5,), episodes=1)
+
+
 def test_each_constraint_wants_a_limit(tmp_path):
     with pytest.raises(SaddleError, match=r"2 constraints .* give one for each"):
         search(saved(tmp_path, TWO, epochs=160), (1.0, 2.0, 3.0))
