@@ -51,7 +51,8 @@ class DialSetting:
     verdict: Verdict
     """'kept': the limits are kept. 'does not bind': they are kept at the dial's low end, so lambda
     could be smaller. 'not reached': no setting keeps them; shown is the one that comes nearest.
-    'undecided': some setting may keep them, but so few episodes do not show it.
+    'undecided': some setting may keep them, but so few episodes do not show it, or fresh ones
+    contradict it.
     """
     multipliers: tuple[float, ...]
     """Lambda of each constraint."""
@@ -192,14 +193,18 @@ class _Search:
             self._look_around(best, step)
             best = self._best(wanted)
         totals = self._totals(best[None], self.seed + 1)[0]
+        costs = tuple(_estimate(cost) for cost in totals[:, 2:].T)
+        verdict = self._verdict(best, wanted)
+        if verdict == "kept" and _over(costs, limits):
+            verdict = "undecided"
         return DialSetting(
             run=run,
             limits=limits,
-            verdict=self._verdict(best, wanted),
+            verdict=verdict,
             multipliers=tuple(float(value) for value in 10.0**best),
             interval=self._interval(best, wanted),
             returns=_estimate(totals[:, 0]),
-            costs=tuple(_estimate(cost) for cost in totals[:, 2:].T),
+            costs=costs,
             episodes=self.episodes,
         )
 
@@ -259,6 +264,12 @@ class _Search:
 
 def _lambda(log_lambda: np.ndarray) -> Lambda:
     return lambda_of([float(value) for value in 10.0**log_lambda])
+
+
+def _over(costs: Sequence[Estimate], limits: Sequence[float]) -> bool:
+    """Whether fresh episodes say that a limit is not kept after all."""
+    pairs = zip(costs, limits, strict=True)
+    return any(cost.lo is not None and cost.lo > limit for cost, limit in pairs)
 
 
 def _estimate(values: np.ndarray) -> Estimate:
