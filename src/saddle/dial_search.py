@@ -168,7 +168,9 @@ def _sets(
 
 
 class _Search:
-    """The settings of one policy that were played, for all limits that are asked about."""
+    """The settings of one policy that were played. Those of the first round serve all limits; what
+    is found for one does not depend on which others are asked about.
+    """
 
     def __init__(self, policy: DialPolicy, episodes: int, seed: int, as_trained: bool) -> None:
         self.policy = policy
@@ -181,10 +183,12 @@ class _Search:
         axis = np.linspace(self.ends[0], self.ends[1], count)
         axes = [axis] * policy.dial.constraints
         self.step = axis[1] - axis[0]
-        self.played = self._play(np.array(list(itertools.product(*axes))))
+        self.first_round = self._play(np.array(list(itertools.product(*axes))))
+        self.played = self.first_round
 
     def setting(self, run: str, limits: tuple[float, ...]) -> DialSetting:
         """Where the dial belongs for these limits."""
+        self.played = self.first_round
         wanted = np.array(limits)
         best = self._best(wanted)
         step = self.step

@@ -114,6 +114,12 @@ def test_the_dial_is_found_for_a_limit(tmp_path):
         assert limit * 0.8 < cost <= limit
 
 
+def test_a_setting_does_not_depend_on_the_limits_beside_it(tmp_path):
+    folder = saved(tmp_path, BANDIT)
+    together = search(folder, (0.5, 0.25))
+    assert [search(folder, (limit,))[0] for limit in (0.5, 0.25)] == together
+
+
 def test_what_no_setting_keeps_and_what_does_not_bind_is_said(tmp_path):
     folder = saved(tmp_path, BANDIT)
     loose, tight = search(folder, (2.0, 1e-6))
