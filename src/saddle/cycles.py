@@ -174,7 +174,4 @@ def _over_cycles(values: Array) -> Any:
     """
     if not jnp.issubdtype(values.dtype, jnp.floating):
         return values.sum(0)
-    real = jnp.isfinite(values)
-    total = jnp.sum(jnp.where(real, values, 0.0), 0)
-    count = real.sum(0)
-    return jnp.where(count > 0, total / jnp.maximum(count, 1), jnp.nan)
+    return jnp.nanmean(jnp.where(jnp.isfinite(values), values, jnp.nan), 0)

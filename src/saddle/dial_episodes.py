@@ -7,7 +7,6 @@ that its page needs no task.
 from typing import Any
 
 import jax
-import numpy as np
 
 from saddle import policies, tasks
 from saddle.policies import DialPolicy
@@ -18,17 +17,19 @@ SETTINGS = 9
 
 
 def draw_episodes(study: Study) -> None:
-    """Draw an episode of the first policy with a dial at nine settings, all in the same world,
-    where the task can be seen from above.
+    """Draw an episode of the study's first policy, if that has a dial, at nine settings, all in the
+    same world, where the task can be seen from above.
     """
-    for run, name in study.runs.filter(status="done").sort("run").select("run", "task").iter_rows():
-        task = tasks.make(name)
-        if not hasattr(task, "top_view") or not study.policy_folder(run).is_dir():
-            continue
-        policy = policies.network(study.policy_folder(run))
-        if isinstance(policy, DialPolicy):
-            episodes.keep(study, run, *_drawn(run, task, policy))
-            return
+    done = study.runs.filter(status="done").sort("run")
+    there = [run for run in done["run"] if study.policy_folder(run).is_dir()]
+    if not there:
+        return
+    policy = policies.network(study.policy_folder(there[0]))
+    if not isinstance(policy, DialPolicy):
+        return
+    task = tasks.make(policy.task)
+    if hasattr(task, "top_view"):
+        episodes.keep(study, there[0], *_drawn(there[0], task, policy))
 
 
 def _drawn(run: str, task: Any, policy: DialPolicy) -> tuple[list[dict[str, Any]], list[bytes]]:
@@ -39,7 +40,7 @@ def _drawn(run: str, task: Any, policy: DialPolicy) -> tuple[list[dict[str, Any]
 
     played = []
     facts = []
-    for lam in map(float, np.geomspace(policy.dial.low, policy.dial.high, SETTINGS)):
+    for lam in policy.dial.settings(SETTINGS):
         act = policies.by_mode(policy.at(lam))
         way = states(task, act, jax.random.key(0), task.spec.episode_length)
         episode = Episode(task, run, 0, way)

@@ -16,6 +16,10 @@ class Dial(NamedTuple):
     high: float
     constraints: int
 
+    def settings(self, count: int) -> list[float]:
+        """So many multipliers of the range, evenly spaced in their logarithm, ends included."""
+        return [float(value) for value in np.geomspace(self.low, self.high, count)]
+
     def inputs(self, log_lambda: Array | np.ndarray) -> Array:
         """What a network sees of log10 of multipliers [..., m]: a number of about unit spread for
         each, 0 in the middle of the range [..., m].

@@ -17,6 +17,7 @@ from scipy.special import stdtrit
 
 from saddle import open_study, policies, tasks
 from saddle.analysis.findings import Estimate
+from saddle.analysis.summary import mean_estimate
 from saddle.config import whole
 from saddle.errors import SaddleError
 from saddle.multipliers import Lambda, lambda_of
@@ -197,7 +198,7 @@ class _Search:
             self._look_around(best, step)
             best = self._best(wanted)
         totals = self._totals(best[None], self.seed + 1)[0]
-        costs = tuple(_estimate(cost) for cost in totals[:, 2:].T)
+        costs = tuple(mean_estimate(cost, LEVEL) for cost in totals[:, 2:].T)
         verdict = self._verdict(best, wanted)
         if verdict == "kept" and _over(costs, limits):
             verdict = "undecided"
@@ -207,7 +208,7 @@ class _Search:
             verdict=verdict,
             multipliers=tuple(float(value) for value in 10.0**best),
             interval=self._interval(best, wanted),
-            returns=_estimate(totals[:, 0]),
+            returns=mean_estimate(totals[:, 0], LEVEL),
             costs=costs,
             episodes=self.episodes,
         )
@@ -274,11 +275,3 @@ def _over(costs: Sequence[Estimate], limits: Sequence[float]) -> bool:
     """Whether fresh episodes say that a limit is not kept after all."""
     pairs = zip(costs, limits, strict=True)
     return any(cost.lo is not None and cost.lo > limit for cost, limit in pairs)
-
-
-def _estimate(values: np.ndarray) -> Estimate:
-    """Mean of independent episodes with its t-interval."""
-    mean = float(values.mean())
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    half = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2)) * error
-    return Estimate(mean, mean - half, mean + half)

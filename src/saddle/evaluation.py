@@ -192,7 +192,7 @@ def _set(
     constraints = policy.dial.constraints
     settings: list[Lambda] = [lambda_of(multipliers)] if multipliers else []
     if not settings:
-        settings += map(float, np.geomspace(policy.dial.low, policy.dial.high, SETTINGS))
+        settings += policy.dial.settings(SETTINGS)
     found = []
     for lam in settings:
         found.append(Trained(run, policy.at(lam), limits, each_lambda(lam, constraints)))

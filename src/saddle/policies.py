@@ -24,6 +24,7 @@ from saddle.errors import SaddleError
 from saddle.learners.networks import distributions
 from saddle.learners.networks.activations import ACTIVATIONS
 from saddle.learners.networks.distributions import Drawn
+from saddle.learners.networks.exported import layers_of
 from saddle.learners.networks.squashed import Squashed
 from saddle.multipliers import Lambda, each_lambda, lambda_name
 from saddle.tasks import HostTask, Task, TaskSpec
@@ -218,7 +219,7 @@ def network(path: Path | str, spec: TaskSpec | None = None) -> NetworkPolicy | D
 
 def of_arrays(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> NetworkPolicy | DialPolicy:
     """The policy that arrays and facts say, as policy.npz and policy.json hold them."""
-    layers = tuple((arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(len(facts["hidden"]) + 1))
+    layers = layers_of(arrays, len(facts["hidden"]))
     widths = (arrays["obs_mean"].shape[0], *(b.shape[0] for _, b in layers))
     scale = 1 / np.maximum(np.sqrt(arrays["obs_var"]), STD_FLOOR)
     choices = tuple(facts.get("choices", ()))

@@ -7,7 +7,7 @@ fixed lambda, so that all that is known about sweeps applies.
 
 import polars as pl
 
-from saddle.analysis.constraints import column
+from saddle.analysis.constraints import column, further
 
 LAMBDA, RETURN, COST, EPISODES = "dial_lambda", "dial_return", "dial_cost", "dial_episodes"
 LOGGED = (LAMBDA, RETURN, COST, EPISODES)
@@ -46,16 +46,10 @@ def spread_out(
     )
 
 
-def _indexed(columns: list[str], name: str) -> list[str]:
-    """The columns of an array that was logged, in order."""
-    own = [other for other in columns if other == name or other.startswith(f"{name}_")]
-    return sorted(own, key=lambda other: int(other.removeprefix(name).lstrip("_") or 0))
-
-
 def _strata(metrics: pl.LazyFrame, columns: list[str]) -> pl.DataFrame:
     """A row for each stratum of each run: run, stratum, name, lambda, lambda_1 ..."""
-    returns = _indexed(columns, RETURN)
-    lambdas = _indexed(columns, LAMBDA)
+    returns = [RETURN, *further(columns, RETURN)]
+    lambdas = [LAMBDA, *further(columns, LAMBDA)]
     there = (
         metrics.filter(pl.col(RETURN).is_not_null())
         .group_by("run", maintain_order=True)

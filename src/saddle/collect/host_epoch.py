@@ -40,21 +40,21 @@ class HostEpoch:
         return None
 
 
-class HostCycles:
+class HostCycles(HostEpoch):
     """An epoch of cycles, in a loop. Its programs are those of `HostEpoch`, and the worlds' own
     state passes them by in the same way.
     """
 
     def __init__(self, cycles: Cycles) -> None:
-        self._cycles = cycles
-        self._learn = jax.jit(cycles.learn, donate_argnums=0)
+        super().__init__(cycles.rollout, cycles.learn)
+        self._count = cycles.count
         self._close = jax.jit(cycles.close, donate_argnums=0)
 
     def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
         """The state after the epoch, and its metrics."""
         reports = []
-        for cycle in range(self._cycles.count):
-            worlds, moments, rollout = self._cycles.rollout(state, cycle)
+        for cycle in range(self._count):
+            worlds, moments, rollout = self._rollout(state, cycle)
             state, report = self._learn(
                 state._replace(worlds=None), cycle, worlds._replace(state={}), moments, rollout
             )
@@ -64,12 +64,3 @@ class HostCycles:
         stacked = jax.tree.map(lambda *each: jnp.stack(each), *reports)
         state, metrics = self._close(state._replace(worlds=None), stacked)
         return state._replace(worlds=worlds), metrics
-
-    @property
-    def compiled(self) -> int:
-        """How many programs its learning has been compiled to."""
-        return self._learn._cache_size()  # type: ignore[attr-defined]
-
-    def executable(self, state: Any) -> Any:
-        """None: there is no one program of an epoch."""
-        return None

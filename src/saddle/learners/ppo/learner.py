@@ -13,9 +13,8 @@ import numpy as np
 from jax import Array
 
 from saddle.collect.rollout import Decision, Rollout, by_member, by_time
-from saddle.errors import SaddleError
 from saddle.learners.api import Learned
-from saddle.learners.networks import distributions, plain
+from saddle.learners.networks import distributions, exported, plain
 from saddle.learners.networks.backend import choose
 from saddle.learners.networks.distributions import Actor, Distribution
 from saddle.learners.networks.plain import Net
@@ -55,15 +54,7 @@ class PPOLearner:
         self, state: PPOState, arrays: dict[str, np.ndarray], facts: dict[str, Any]
     ) -> PPOState:
         """The member with the actor of an exported policy; its critics stay as they are."""
-        ours = {"dial": None, **self.policy_facts()}
-        for name, value in ours.items():
-            if facts[name] != value:
-                raise SaddleError(
-                    f"the policy to begin from has {name} {facts[name]}, this learner {value}; "
-                    f"give it the same"
-                )
-        layers = range(len(ours["hidden"]) + 1)
-        net = tuple((jnp.asarray(arrays[f"w{i}"]), jnp.asarray(arrays[f"b{i}"])) for i in layers)
+        net = exported.begun_from({"dial": None, **self.policy_facts()}, arrays, facts)
         return state._replace(actor=Actor(net, jnp.asarray(arrays["log_std"])))
 
     def actor(self, state: PPOState) -> Actor:
@@ -102,12 +93,7 @@ class PPOLearner:
         """w0, b0, w1, ...: weights [in, out] and biases of each layer; log_std [action_dim], or [0]
         of a policy that chooses.
         """
-        arrays: dict[str, Array] = {}
-        for layer, (weights, biases) in enumerate(state.actor.net):
-            arrays[f"w{layer}"] = weights
-            arrays[f"b{layer}"] = biases
-        arrays["log_std"] = state.actor.log_std
-        return arrays
+        return exported.to_arrays(state.actor.net) | {"log_std": state.actor.log_std}
 
     def policy_facts(self) -> dict[str, Any]:
         """What the layers are."""

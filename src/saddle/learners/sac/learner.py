@@ -14,7 +14,7 @@ from jax import Array
 from saddle.collect.rollout import Decision, Rollout
 from saddle.errors import SaddleError
 from saddle.learners.api import Learned
-from saddle.learners.networks import plain
+from saddle.learners.networks import exported, plain
 from saddle.learners.networks.plain import Net
 from saddle.learners.networks.squashed import Squashed
 from saddle.learners.sac import draws, replay, update
@@ -74,15 +74,7 @@ class SACLearner:
         self, state: SACState, arrays: dict[str, np.ndarray], facts: dict[str, Any]
     ) -> SACState:
         """The member with the actor of an exported policy; its critics stay as they are."""
-        ours = self.policy_facts()
-        for name, value in ours.items():
-            if facts[name] != value:
-                raise SaddleError(
-                    f"the policy to begin from has {name} {facts[name]}, this learner {value}; "
-                    f"give it the same"
-                )
-        layers = range(len(ours["hidden"]) + 1)
-        actor = tuple((jnp.asarray(arrays[f"w{i}"]), jnp.asarray(arrays[f"b{i}"])) for i in layers)
+        actor = exported.begun_from(self.policy_facts(), arrays, facts)
         return state._replace(networks=state.networks._replace(actor=actor))
 
     def actor(self, state: SACState) -> Acting:
@@ -197,12 +189,7 @@ class SACLearner:
         """w0, b0, w1, ...: weights [in, out] and biases of each layer. The last one gives means,
         then log standard deviations, so that log_std is [0].
         """
-        arrays: dict[str, Array] = {}
-        for layer, (weights, biases) in enumerate(state.networks.actor):
-            arrays[f"w{layer}"] = weights
-            arrays[f"b{layer}"] = biases
-        arrays["log_std"] = jnp.zeros(0)
-        return arrays
+        return exported.to_arrays(state.networks.actor) | {"log_std": jnp.zeros(0)}
 
     def policy_facts(self) -> dict[str, Any]:
         """What the layers are, and that actions are the tanh of a Gaussian."""
@@ -215,11 +202,4 @@ def _metrics(stats: Stats) -> dict[str, Array]:
     critics, actor = stats
     found = {**critics._asdict(), **actor._asdict()}
     del found["sound"]
-    return {name: _mean(values) for name, values in found.items()}
-
-
-def _mean(values: Array) -> Array:
-    """Over the first axis, where there is a number; else NaN."""
-    real = ~jnp.isnan(values)
-    total = jnp.sum(jnp.where(real, values, 0.0), 0)
-    return jnp.where(real.any(0), total / jnp.maximum(real.sum(0), 1), jnp.nan)
+    return {name: jnp.nanmean(values, 0) for name, values in found.items()}
