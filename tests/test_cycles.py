@@ -3,9 +3,9 @@
 from functools import cache
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
+from learners.running import run, same
 from learners.tally import TallySettings
 from learners.toys import Broken, Chain
 
@@ -29,21 +29,6 @@ def population(members=MEMBERS, **settings):
 def hopper():
     settings = TallySettings(**SMALL)
     return Population(HOPPER, settings, MEMBERS, 600, engine="native")
-
-
-def run(population, epochs, state=None):
-    """State and metrics of each epoch."""
-    state = population.init() if state is None else state
-    rows = []
-    for _ in range(epochs):
-        state, metrics = population.epoch(state)
-        rows.append(metrics)
-    return state, rows
-
-
-def same(a, b):
-    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    return all(np.array_equal(x, y, equal_nan=True) for x, y in pairs)
 
 
 @pytest.mark.parametrize("make", [population, hopper])

@@ -4,9 +4,9 @@ stay alone.
 
 from functools import cache
 
-import jax
 import numpy as np
 import pytest
+from learners.running import same
 from learners.toys import Broken, Chain
 
 from saddle import checkpoint
@@ -38,13 +38,6 @@ def run(population, state=None, epochs=3):
         state, metrics = population.epoch(state)
         rows.append(metrics)
     return state, rows
-
-
-def same(a, b):
-    return all(
-        np.array_equal(x, y, equal_nan=True)
-        for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    )
 
 
 def policies(population, state):

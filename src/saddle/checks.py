@@ -21,6 +21,15 @@ def positive(settings: Any, field: str) -> None:
         raise SaddleError(f"{field} is {value}; it must be positive")
 
 
+def layers(settings: Any, field: str) -> None:
+    """Refuse widths of layers that make no network."""
+    value = getattr(settings, field)
+    if not value or min(value) < 1:
+        raise SaddleError(
+            f"{field} is {value}; it must name at least one layer, each of width 1 or more"
+        )
+
+
 def a_share(settings: Any, field: str) -> None:
     """Refuse a setting outside [0, 1]."""
     value = getattr(settings, field)

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from learners.running import stacked
 from learners.toys import Bandit, Chain, Choices, Regulator, TwoPrices
 from scipy.optimize import brentq
 from scipy.special import expit, softmax
@@ -30,12 +31,7 @@ PLAIN = {
 def train(task, members, epochs, **settings):
     """Metrics [epochs, members, ...] by name."""
     ppo = PPO(**(PLAIN | settings))
-    population = Population(task, ppo, members, epochs * ppo.steps_per_epoch)
-    state, rows = population.init(), []
-    for _ in range(population.epochs):
-        state, metrics = population.epoch(state)
-        rows.append(metrics)
-    return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+    return stacked(Population(task, ppo, members, epochs * ppo.steps_per_epoch))
 
 
 def last(values, share=0.2):

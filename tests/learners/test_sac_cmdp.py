@@ -5,6 +5,7 @@ Scale invariance is off here, so that lambda means what it means in the Lagrangi
 
 import numpy as np
 import pytest
+from learners.running import stacked
 from learners.test_cmdp import last, regulator, root
 from learners.toys import Bandit, Regulator
 
@@ -27,12 +28,7 @@ SMALL = {
 def train(task, members, epochs, **settings):
     """Metrics [epochs, members, ...] by name."""
     sac = SAC(**(SMALL | settings))
-    population = Population(task, sac, members, epochs * sac.steps_per_epoch)
-    state, rows = population.init(), []
-    for _ in range(population.epochs):
-        state, metrics = population.epoch(state)
-        rows.append(metrics)
-    return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+    return stacked(Population(task, sac, members, epochs * sac.steps_per_epoch))
 
 
 LAMBDAS = (0.5, 1.0, 3.0)

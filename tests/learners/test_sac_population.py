@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from learners.running import run, same
 from learners.toys import Broken, Choices, Regulator, TwoPrices
 
 from saddle import checkpoint
@@ -41,21 +42,6 @@ MEMBERS = (
 @cache
 def population(members=MEMBERS, **changes):
     return Population(Regulator(), replace(SMALL, **changes), members, 1200)
-
-
-def run(population, epochs, state=None):
-    """States, and metrics of each epoch."""
-    state = population.init() if state is None else state
-    rows = []
-    for _ in range(epochs):
-        state, metrics = population.epoch(state)
-        rows.append(metrics)
-    return state, rows
-
-
-def same(a, b):
-    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    return all(np.array_equal(x, y, equal_nan=True) for x, y in pairs)
 
 
 def rows_of(state, filled):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
-from tyro.conf import Suppress
+from tyro.conf import Suppress, arg
 
 from saddle.checks import at_least
 from saddle.collect.settings import CollectSettings
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from saddle.tasks.spec import TaskSpec
 
 Precision = Literal["highest", "tf32", "bf16"]
+
+ScaleInvariance = Annotated[
+    bool,
+    arg(
+        help="No reward-scale invariance: beta is 1.",
+        help_behavior_hint="(default: costs are weighed by |grad of return| / |grad of cost|)",
+    ),
+]
+"""Whether costs are weighed so that at lambda = 1 reward and cost pull equally hard."""
 
 
 class Clock(NamedTuple):

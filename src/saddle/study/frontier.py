@@ -21,6 +21,7 @@ from saddle.analysis.sweep import IS_SWEEP
 from saddle.errors import SaddleError
 from saddle.learners import PPO, Conditioned, LearnerSettings
 from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
+from saddle.multipliers.counts import usual_count
 from saddle.study import estimate
 from saddle.study.forecast import say_how_long
 from saddle.study.grow import complete, grow
@@ -40,9 +41,6 @@ Method = Literal["dial", "sweep"]
 
 NAMES = ("pilot", "sweep", "bends")
 """Of a sweep's rounds: the pilot, and two in which multipliers are put where they tell most."""
-
-COUNTS = {1: 9, 2: 5}
-"""Multipliers of each constraint, by how many constraints there are."""
 
 EPOCHS: dict[Method, int] = {"dial": 70, "sweep": 60}
 """Of each run, unless its steps are told."""
@@ -96,7 +94,7 @@ class Wish:
         """Multipliers of each of so many constraints."""
         if self.lambdas is not None:
             return self.lambdas
-        return COUNTS.get(constraints, len(PILOT))
+        return usual_count(constraints)
 
     def limits_of(self, names: tuple[str, ...]) -> list[tuple[float, ...]]:
         """Sets of limits, each with one number for each of these constraints of the task."""

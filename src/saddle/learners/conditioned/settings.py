@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from saddle.checks import positive
 from saddle.errors import SaddleError
 from saddle.learners.ppo.settings import PPO
+from saddle.multipliers.counts import usual_count
 from saddle.multipliers.dial import Dial
 from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
     from saddle.learners.conditioned.learner import ConditionedLearner
     from saddle.tasks.spec import TaskSpec
-
-STRATA = {1: 9, 2: 5}
-"""Of each constraint's multipliers, by how many constraints there are; with more it is 3."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Conditioned(PPO):
 
     def strata_of(self, constraints: int) -> int:
         """Parts of each constraint's range."""
-        return self.strata or STRATA.get(constraints, 3)
+        return self.strata or usual_count(constraints)
 
     def learner(self, spec: "TaskSpec") -> "ConditionedLearner":
         """The algorithm with these settings, for a task."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from tyro.conf import arg
 
-from saddle.checks import a_share, at_least, positive
-from saddle.errors import SaddleError
-from saddle.learners.settings import LearnerSettings
+from saddle.checks import a_share, at_least, layers, positive
+from saddle.learners.settings import LearnerSettings, ScaleInvariance
 
 if TYPE_CHECKING:
     from saddle.learners.ppo.learner import PPOLearner
@@ -98,13 +97,7 @@ class PPO(LearnerSettings):
     """Weight of the critics' sum of squared parameters."""
     log_std: float = 0.0
     """Initial log of the policy's standard deviation."""
-    rsi: Annotated[
-        bool,
-        arg(
-            help="No reward-scale invariance: beta is 1.",
-            help_behavior_hint="(default: costs are weighed by |grad of return| / |grad of cost|)",
-        ),
-    ] = True
+    rsi: ScaleInvariance = True
     """Reward-scale invariance: weigh costs by beta = |grad of return| / |grad of cost|."""
     rsi_ema: float = 0.9
     """Weight of the past in beta."""
@@ -122,10 +115,7 @@ class PPO(LearnerSettings):
             a_share(self, field)
         for field in ("max_grad_norm", "rsi_max"):
             positive(self, field)
-        if not self.hidden or min(self.hidden) < 1:
-            raise SaddleError(
-                f"hidden is {self.hidden}; it must name at least one layer, each of width 1 or more"
-            )
+        layers(self, "hidden")
 
     def learner(self, spec: "TaskSpec") -> "PPOLearner":
         """PPO with these settings, for a task."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from tyro.conf import Suppress, arg
 
-from saddle.checks import a_share, at_least, positive
+from saddle.checks import a_share, at_least, layers, positive
 from saddle.errors import SaddleError
-from saddle.learners.settings import Clock, LearnerSettings
+from saddle.learners.settings import Clock, LearnerSettings, ScaleInvariance
 
 if TYPE_CHECKING:
     from saddle.learners.sac.learner import SACLearner
@@ -100,13 +100,7 @@ class SAC(LearnerSettings):
     """Gradients of the actor, of both reward critics together and of each cost critic are scaled
     down to this norm.
     """
-    rsi: Annotated[
-        bool,
-        arg(
-            help="No reward-scale invariance: beta is 1.",
-            help_behavior_hint="(default: costs are weighed by |grad of return| / |grad of cost|)",
-        ),
-    ] = True
+    rsi: ScaleInvariance = True
     """Reward-scale invariance: weigh costs by beta = |grad of return| / |grad of cost|."""
     rsi_every: int = 50
     """Actor updates between two looks at the gradients' norms."""
@@ -137,10 +131,7 @@ class SAC(LearnerSettings):
         positive(self, "max_grad_norm")
         if not self.rsi_max >= 1:
             raise SaddleError(f"rsi_max is {self.rsi_max}; it must be 1 or more")
-        if not self.hidden or min(self.hidden) < 1:
-            raise SaddleError(
-                f"hidden is {self.hidden}; it must name at least one layer, each of width 1 or more"
-            )
+        layers(self, "hidden")
         self._check_cycles()
         self._check_replay()
 
