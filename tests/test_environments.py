@@ -272,6 +272,6 @@ def test_what_is_not_the_environments_own_is_measured(capsys, monkeypatch):
     assert found["worlds"] == 4 and found["processes"] >= 1
     for what in ("stepping", "collecting"):
         assert found[what] > 0 and 0 < found[f"{what}_overhead"] < 1
-    assert found["collecting_policy"] > 0
+    assert found["collecting_compiled"] > 0
     assert main(["bench", "host", TRAINED, "--worlds", "2"]) == 0
     assert "not the environment's own" in capsys.readouterr().out

@@ -34,8 +34,9 @@ class HostResult:
 class HostOverhead:
     """One environment, in the best of some short rounds. Shares are of the time of all processes
     together, and hold whatever is not the environment's own code: waiting for the slowest included.
-    Of collecting, the policy's share is what deciding takes by itself: arithmetic, for the most
-    part.
+    Of collecting, the compiled share is what the one compiled call takes by itself that is made
+    between two steps: it takes in what the worlds show, writes it down and decides. All else is
+    Python, processes that wait for each other, and memory.
     """
 
     task: str
@@ -45,7 +46,7 @@ class HostOverhead:
     stepping_overhead: float
     collecting: float  # env steps/s of rollouts, with a policy that acts and is normalised
     collecting_overhead: float
-    collecting_policy: float
+    collecting_compiled: float
 
 
 def measure(name: str, task: HostTask, count: int) -> HostResult:
@@ -89,7 +90,7 @@ def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
     processes = worlds.processes
     worlds.close()
     steps = int(np.clip(stepping * SECONDS / 4 / count, STEPS, WIDE_SEGMENT))
-    collect, decide, own_worlds = _collecting(task, count, steps)
+    collect, between, own_worlds = _collecting(task, count, steps)
     collecting, collecting_overhead = _best(collect, own_worlds, count * steps)
     own_worlds.close()
     return HostOverhead(
@@ -100,7 +101,7 @@ def measure_overhead(name: str, task: Any, count: int) -> HostOverhead:
         stepping_overhead=stepping_overhead,
         collecting=collecting,
         collecting_overhead=collecting_overhead,
-        collecting_policy=_seconds(decide) * collecting / count,
+        collecting_compiled=_seconds(between) * collecting / count,
     )
 
 
@@ -139,8 +140,8 @@ def _seconds(work: Callable[[], None]) -> float:
 def _collecting(
     task: HostTask, count: int, steps: int
 ) -> tuple[Callable[[], None], Callable[[], None], Any]:
-    """What collects a rollout of so many steps of each world with an untrained policy, what decides
-    once for all of them, and these worlds.
+    """What collects a rollout of so many steps of each world with an untrained policy, what makes
+    the compiled call between two of these steps, and these worlds.
     """
     import jax
     import jax.numpy as jnp
@@ -161,9 +162,14 @@ def _collecting(
         running, _, rollout = collector.collect(actor, moments, recent, running, keys)
         jax.block_until_ready(rollout)
 
-    act = jax.jit(jax.vmap(learner.act))
+    decision = collector.act(actor, running.seen, keys, 0)
+    shown = collector.step(decision)
+    before = running._replace(state={})
+    rows = collector.no_rows(steps, moments, recent, before, decision, shown, keys)
 
-    def decide() -> None:
-        jax.block_until_ready(act(actor, running.seen, keys))
+    def between() -> None:
+        nonlocal rows
+        told = (moments, recent, before, decision, shown, actor, keys)
+        *_, rows, _ = jax.block_until_ready(collector.go_on(*told, 0, 0, rows=rows))
 
-    return collect, decide, collector.worlds
+    return collect, between, collector.worlds

@@ -57,8 +57,10 @@ class HostCollector:
         self._there: dict[str, np.ndarray] | None = None
         """The state that the worlds are in now, as it was handed out."""
         self._agent = agent
-        self._act = jax.jit(partial(_act, agent))
-        self._go_on = jax.jit(partial(_go_on, settings, agent), donate_argnames="rows")
+        self.act = jax.jit(partial(_act, agent))
+        """(actor, seen, keys, t) -> Decision."""
+        self.go_on = jax.jit(partial(_go_on, settings, agent), donate_argnames="rows")
+        """What is computed between two steps of the worlds, as one program."""
         self._begin = jax.jit(partial(begin, settings), static_argnames="m")
         self._merge = jax.jit(jax.vmap(normalise.merge))
 
@@ -102,13 +104,12 @@ class HostCollector:
             steps = every
         running = self._put(moments, worlds)._replace(state={})
         rows: Rollout | None = None
-        decision: Decision = self._act(actor, running.seen, keys, first)
+        decision: Decision = self.act(actor, running.seen, keys, first)
         for t in range(steps):
-            action = np.asarray(decision.action).reshape(self.members * self.count, -1)
-            shown = Shown(*(self._split(array) for array in self.worlds.step(action)))
+            shown = self.step(decision)
             if rows is None:
-                rows = self._no_rows(steps, moments, recent, running, decision, shown, keys)
-            running, recent, rows, decision = self._go_on(
+                rows = self.no_rows(steps, moments, recent, running, decision, shown, keys)
+            running, recent, rows, decision = self.go_on(
                 moments, recent, running, decision, shown, actor, keys, first + t, t, rows=rows
             )
         assert rows is not None
@@ -117,6 +118,11 @@ class HostCollector:
             self._there = self.worlds.save() if first + steps == every else {}
             running = running._replace(state=self._there)
         return running, self._merge(moments, recent), rows
+
+    def step(self, decision: Decision) -> Shown:
+        """Have the worlds do what was decided."""
+        action = np.asarray(decision.action).reshape(self.members * self.count, -1)
+        return Shown(*(self._split(array) for array in self.worlds.step(action)))
 
     @property
     def _together(self) -> bool:
@@ -159,7 +165,7 @@ class HostCollector:
     def _split(self, x: np.ndarray) -> np.ndarray:
         return x.reshape(self.members, self.count, *x.shape[1:])
 
-    def _no_rows(
+    def no_rows(
         self,
         steps: int,
         moments: Moments,

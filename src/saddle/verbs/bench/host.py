@@ -26,13 +26,13 @@ def _print(result: HostOverhead) -> None:
         Column("", identifies=True),
         Column("env steps/s", right=True),
         Column("not the environment's own", right=True),
-        Column("of which the policy's", right=True),
+        Column("of which compiled", right=True),
     )
     stepping = (f"{result.stepping:,.0f}", f"{result.stepping_overhead:.1%}", "")
     collecting = (
         f"{result.collecting:,.0f}",
         f"{result.collecting_overhead:.1%}",
-        f"{result.collecting_policy:.1%}",
+        f"{result.collecting_compiled:.1%}",
     )
     rows = (("stepping", *stepping), ("collecting", *collecting))
     title = f"{result.worlds} worlds of {result.task} in {result.processes} processes"
