@@ -16,12 +16,13 @@ from saddle.errors import SaddleError
 from saddle.learners import SAC, adam
 from saddle.learners.networks.squashed import HIGHEST, LOWEST, Squashed
 from saddle.learners.sac import actor, critics, draws, networks, scale, update
+from saddle.learners.sac.actions import RealActions
 from saddle.learners.sac.draws import Draws
 from saddle.learners.sac.networks import Critics, Networks
 from saddle.learners.sac.replay import Batch
 
 PEER = json.loads((Path(__file__).parents[1] / "data" / "sac.json").read_text())
-FAMILY = Squashed(2)
+ACTIONS = RealActions(2)
 SETTINGS = {name: value for name, value in PEER["settings"].items() if name != "lam"}
 BOTH = ("fixed", "tuned")
 
@@ -39,14 +40,14 @@ def net(layers):
 
 def of_critics(found):
     first, second, *costs = map(net, found)
-    return Critics((first, second), tuple(costs))
+    return Critics((first, second), tuple((cost,) for cost in costs))
 
 
 def start(kind):
     """The networks that PyTorch began with."""
     sac = settings(kind)
     begun = PEER[kind]["start"]
-    own = networks.init(jax.random.key(0), sac, 4, FAMILY, 2)
+    own = networks.init(jax.random.key(0), sac, 4, ACTIONS, 2)
     parts = {name: of_critics(begun[name]) for name in ("critics", "targets")}
     return own._replace(actor=net(begun["actor"]), **parts)
 
@@ -71,7 +72,7 @@ def test_updates_are_those_of_pytorch(kind):
     """
     sac, own, lam = settings(kind), start(kind), jnp.array(PEER["settings"]["lam"])
     for number, step in enumerate(PEER[kind]["updates"], 1):
-        own, (of_values, of_actor) = update_once(sac, FAMILY, own, *at(step, lam), number)
+        own, (of_values, of_actor) = update_once(sac, ACTIONS, own, *at(step, lam), number)
         found = step["found"]
         np.testing.assert_allclose(of_values.loss_q, found["loss_q"], rtol=1e-5)
         np.testing.assert_allclose(of_values.loss_qc, found["loss_qc"], rtol=1e-5)
@@ -121,7 +122,7 @@ def test_densities_add_up_to_one(mean, log_std):
 def test_log_probabilities_of_actions_add_up():
     output = jnp.array([0.3, -0.2, -0.5, 0.1])
     noise = jnp.array([0.4, -1.1])
-    action, both = FAMILY.sample(output, noise)
+    action, both = ACTIONS.family.sample(output, noise)
     each = [Squashed(1).sample(output[i::2], noise[i : i + 1]) for i in range(2)]
     np.testing.assert_allclose(action, [float(own[0][0]) for own in each], rtol=1e-6)
     np.testing.assert_allclose(both, sum(float(own[1]) for own in each), rtol=1e-5)
@@ -155,11 +156,11 @@ def test_nothing_follows_what_terminated():
     sac, own = settings("fixed"), start("fixed")
     over = np.arange(16) % 2 == 0
     noise = jnp.zeros((16, 2))
-    of_reward, of_costs = critics.targets(sac, FAMILY, own, batch_of(~over), noise)
+    of_reward, of_costs = critics.targets(sac, ACTIONS, own, batch_of(~over), noise)
     signal = batch_of(~over).signal
     np.testing.assert_array_equal(of_reward[over], signal[over, 0])
     assert (of_reward[~over] != signal[~over, 0]).all()
-    for i, of_cost in enumerate(of_costs):
+    for i, (of_cost,) in enumerate(of_costs):
         np.testing.assert_array_equal(of_cost[over], signal[over, 1 + i])
         assert (of_cost[~over] != signal[~over, 1 + i]).all()
 
@@ -170,7 +171,7 @@ def test_costs_follow_the_mean_unless_told():
 
     def targets(cost_target, noise):
         sac = dataclasses.replace(settings("fixed"), cost_target=cost_target)
-        return critics.targets(sac, FAMILY, own, batch, noise)
+        return critics.targets(sac, ACTIONS, own, batch, noise)
 
     means = [targets("mean", noise) for noise in noises]
     drawn = [targets("sampled", noise) for noise in noises]
@@ -183,13 +184,13 @@ def test_costs_follow_the_mean_unless_told():
 def small_updates(count, **changes):
     """Networks after each of so many updates of a small learner, and what they tell."""
     sac = SAC(batch=16, rsi_batch=8, hidden=(6,), actor_lr=1e-2, **changes)
-    own = networks.init(jax.random.key(1), sac, 4, FAMILY, 2)
+    own = networks.init(jax.random.key(1), sac, 4, ACTIONS, 2)
     lam = jnp.ones(2)
     found: list[tuple[Networks, update.Stats]] = []
     for number in range(1, count + 1):
-        drawn = draws.draw(jax.random.key(number), sac, FAMILY)
+        drawn = draws.draw(jax.random.key(number), sac, ACTIONS)
         batch = batch_of(np.ones(16))
-        own, stats = update_once(sac, FAMILY, own, batch, lam, drawn, jnp.int32(number))
+        own, stats = update_once(sac, ACTIONS, own, batch, lam, drawn, jnp.int32(number))
         found.append((own, stats))
     return found
 
@@ -229,11 +230,11 @@ def test_beta_stays_between_two_looks():
 def test_with_lambda_one_and_no_memory_both_pull_equally_hard():
     """The weighted gradients on the observations that were looked at have one norm."""
     sac = SAC(batch=16, rsi_batch=8, hidden=(6,), rsi_ema=0.0)
-    own = networks.init(jax.random.key(1), sac, 4, FAMILY, 2)
-    batch, drawn = batch_of(np.ones(16)), draws.draw(jax.random.key(2), sac, FAMILY)
+    own = networks.init(jax.random.key(1), sac, 4, ACTIONS, 2)
+    batch, drawn = batch_of(np.ones(16)), draws.draw(jax.random.key(2), sac, ACTIONS)
     obs = batch.obs[drawn.places]
-    look = functools.partial(actor.losses, sac, FAMILY, own, obs=obs, noise=drawn.look)
-    reward, costs = actor.gradient_norms(sac, FAMILY, own, obs, drawn.look)
+    look = functools.partial(actor.losses, sac, ACTIONS, own, obs=obs, noise=drawn.look)
+    reward, costs = actor.gradient_norms(sac, ACTIONS, own, obs, drawn.look)
     beta = scale.refreshed(sac, own.beta, reward, costs)
     of_reward = jax.grad(lambda net: look(actor=net).reward)(own.actor)
     np.testing.assert_allclose(adam.norm(of_reward), reward, rtol=1e-5)

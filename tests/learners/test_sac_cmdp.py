@@ -3,6 +3,8 @@
 Scale invariance is off here, so that lambda means what it means in the Lagrangian.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from learners.running import stacked
@@ -34,6 +36,7 @@ def train(task, members, epochs, **settings):
 LAMBDAS = (0.5, 1.0, 3.0)
 
 
+@cache
 def bandit():
     """Fixed multipliers, then rules at the limit 0.25."""
     members = [Member(0, Fixed(lam)) for lam in LAMBDAS]
@@ -55,6 +58,16 @@ def test_bandit():
     np.testing.assert_allclose(ret, -((1 - np.sqrt(cost)) ** 2), atol=0.03)
     np.testing.assert_allclose(cost[3:], 0.25, atol=0.04)
     np.testing.assert_allclose(last(got["lambda"])[3:, 0], 1.0, atol=0.2)
+
+
+def test_critics_say_what_episodes_come_to():
+    """Where nothing follows a step they are told the truth itself."""
+    got = bandit()
+    for signal in "rc":
+        said, came = (last(got[f"start_{what}_{signal}"]) for what in ("q", "mc"))
+        np.testing.assert_allclose(said, came, atol=0.02)
+        own = last(got["return"]) if signal == "r" else last(got["cost"])
+        np.testing.assert_allclose(came, own, atol=0.01)
 
 
 def test_regulator():

@@ -9,12 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners.running import run, same
-from learners.toys import Broken, Choices, Regulator, TwoPrices
+from learners.toys import Broken, Regulator, TwoPrices
 
 from saddle import checkpoint
 from saddle.collect.rollout import Rollout
 from saddle.config import Member
-from saddle.errors import SaddleError
 from saddle.learners import SAC
 from saddle.learners.sac import replay
 from saddle.members import BAD_OBSERVATION, BAD_UPDATE
@@ -298,8 +297,3 @@ def test_an_update_that_is_not_finite_is_not_taken():
     state, rows = run(task, 4)
     assert rows[-1]["failed"].tolist() == [BAD_UPDATE]
     assert same(state.members.learner.networks.actor, task.init().members.learner.networks.actor)
-
-
-def test_choices_are_refused():
-    with pytest.raises(SaddleError, match="Choices has actions that are choices, which sac"):
-        Population(Choices(), SMALL, MEMBERS[:1], 1200)

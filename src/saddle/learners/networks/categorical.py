@@ -73,9 +73,13 @@ class Categorical:
             found.append(-jnp.sum(jnp.exp(logs) * logs, -1))
         return jnp.stack(found, -1)
 
+    def log_probs(self, output: Array) -> list[Array]:
+        """Of each action's choices: [..., choices[i]]."""
+        return [jax.nn.log_softmax(logits) for logits in self._split(output)]
+
     def _log_probs(self, output: Array) -> Array:
         """Normalised logits, [..., outputs]."""
-        return jnp.concatenate([jax.nn.log_softmax(logits) for logits in self._split(output)], -1)
+        return jnp.concatenate(self.log_probs(output), -1)
 
     def _one_hot(self, action: Array) -> Array:
         """1 where a choice was taken: [..., actions] -> [..., outputs]."""

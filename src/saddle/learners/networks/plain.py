@@ -1,7 +1,7 @@
 """Plain multi-layer perceptrons, for one member; `jax.vmap` adds the members."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -17,6 +17,7 @@ Net = tuple[
 ]  # (weights [in, out], biases [out]) of each layer, from the input on
 
 FORWARD, BACK, SUM = (1, 0), (1, 1), (0, 0)  # axes of x @ w, delta @ w^T and x^T @ delta
+LAYER_NORM_EPSILON = 1e-5  # PyTorch's
 NARROW = 8  # columns below which a product is not worth a tensor core's while
 
 
@@ -53,9 +54,9 @@ def init_net(key: Array, sizes: Sequence[int]) -> Net:
     return tuple(layers)
 
 
-def init_critic(key: Array, settings: NetworkSettings, obs_dim: int) -> Net:
+def init_critic(key: Array, settings: NetworkSettings, inputs: int, outputs: int = 1) -> Net:
     """An untrained value function."""
-    return init_net(key, (obs_dim, *settings.hidden, 1))
+    return init_net(key, (inputs, *settings.hidden, outputs))
 
 
 def rounded(settings: NetworkSettings, net: Net) -> Net:
@@ -92,10 +93,30 @@ def fed(settings: NetworkSettings, x: Array) -> Array:
 
 def forward(settings: NetworkSettings, net: Net, x: Array) -> tuple[Array, tuple[Array, ...]]:
     """x [N, in] -> output [N, out], and what each layer was fed: x, then the hidden activations."""
+    return _through(settings, net, x, lambda y: y)
+
+
+def normalised_output(settings: NetworkSettings, net: Net, x: Array) -> Array:
+    """x [N, in] -> output [N, out], where each sample's numbers have mean 0 and variance 1 before
+    every hidden activation.
+    """
+    return _through(settings, net, x, layer_norm)[0]
+
+
+def layer_norm(x: Array) -> Array:
+    """Mean 0 and variance 1 over the last axis, without a scale or shift of its own."""
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * jax.lax.rsqrt(jnp.mean(centred**2, -1, keepdims=True) + LAYER_NORM_EPSILON)
+
+
+def _through(
+    settings: NetworkSettings, net: Net, x: Array, prepare: Callable[[Array], Array]
+) -> tuple[Array, tuple[Array, ...]]:
+    """`forward`, with something done to what enters each hidden activation."""
     activate, inputs = ACTIVATIONS[settings.activation].value, [x]
     for w, b in net[:-1]:
         y = _dot(inputs[-1], w, FORWARD, settings.precision, keep=True)
-        inputs.append(activate(y.astype(jnp.float32) + b).astype(y.dtype))
+        inputs.append(activate(prepare(y.astype(jnp.float32) + b)).astype(y.dtype))
     w, b = net[-1]
     return _dot(inputs[-1], w, FORWARD, settings.precision) + b, tuple(inputs)
 

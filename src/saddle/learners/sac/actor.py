@@ -9,10 +9,10 @@ from jax import Array
 from saddle.learners import adam
 from saddle.learners.networks import plain
 from saddle.learners.networks.plain import Net
-from saddle.learners.networks.squashed import Squashed
 from saddle.learners.sac import scale
+from saddle.learners.sac.actions import Actions
 from saddle.learners.sac.draws import Draws
-from saddle.learners.sac.networks import Networks, temperature, value
+from saddle.learners.sac.networks import Networks, cautious, temperature, values
 from saddle.learners.sac.settings import SAC
 
 
@@ -21,7 +21,7 @@ class ActorStats(NamedTuple):
 
     loss_pi: Array  # []
     entropy: Array  # [], mean of -log pi
-    std: Array  # [], mean standard deviation before the tanh
+    std: Array  # [], mean standard deviation before the tanh; NaN of choices
     alpha: Array  # [], after the update
     beta: Array  # [m]
     grad_r: Array  # [], norm of the reward loss's gradient
@@ -53,31 +53,42 @@ class Losses(NamedTuple):
     reward: Array  # [], the entropy included
     costs: Array  # [m]
     log_prob: Array  # [], mean
-    std: Array  # [], mean, before the tanh
+    std: Array  # [], mean, before the tanh; NaN of choices
 
 
 def losses(
-    sac: SAC, family: Squashed, networks: Networks, actor: Net, obs: Array, noise: Array
+    sac: SAC, actions: Actions, networks: Networks, actor: Net, obs: Array, noise: Array
 ) -> Losses:
-    """What this actor is to lower. obs [N, obs_dim], noise [N, action_dim]."""
+    """What this actor is to lower. obs [N, obs_dim], noise [N, numbers]."""
     output = plain.output(sac, actor, obs)
-    action, log_prob = family.sample(output, noise)
-    _, log_std = family.split(output)
-    first, second = (value(sac, twin, obs, action) for twin in networks.critics.reward)
-    worth = jnp.minimum(first, second) - temperature(sac, networks) * log_prob
-    costs = [value(sac, critic, obs, action).mean() for critic in networks.critics.costs]
-    return Losses(-worth.mean(), jnp.stack(costs), log_prob.mean(), jnp.exp(log_std).mean())
+    outlook = actions.outlook(output, noise)
+
+    def said(critic: Net) -> Array:
+        return values(sac, actions, critic, obs, outlook.action)
+
+    first, second = map(said, networks.critics.reward)
+    soft = jnp.minimum(first, second) - temperature(sac, networks) * outlook.log_prob
+    costs = []
+    for ensemble in networks.critics.costs:
+        cost = cautious(sac, jnp.stack([said(critic) for critic in ensemble]))
+        costs.append(outlook.mean(cost).mean())
+    return Losses(
+        reward=-outlook.mean(soft).mean(),
+        costs=jnp.stack(costs),
+        log_prob=outlook.mean(outlook.log_prob).mean(),
+        std=actions.spread(output),
+    )
 
 
 def gradient_norms(
-    sac: SAC, family: Squashed, networks: Networks, obs: Array, noise: Array
+    sac: SAC, actions: Actions, networks: Networks, obs: Array, noise: Array
 ) -> tuple[Array, Array]:
     """Norms over all parameters of the actor: of the reward loss's gradient [], and of the cost
     losses' [m].
     """
 
     def each(actor: Net) -> Array:
-        found = losses(sac, family, networks, actor, obs, noise)
+        found = losses(sac, actions, networks, actor, obs, noise)
         return jnp.concatenate([found.reward[None], found.costs])
 
     _, back = jax.vjp(each, networks.actor)
@@ -88,7 +99,7 @@ def gradient_norms(
 
 def step(
     sac: SAC,
-    family: Squashed,
+    actions: Actions,
     networks: Networks,
     obs: Array,
     lam: Array,
@@ -96,10 +107,10 @@ def step(
     looks: Array,
 ) -> tuple[Networks, ActorStats]:
     """One step of the actor, and of its temperature. looks []: whether beta is refreshed first."""
-    networks, grad_r, grad_c = _rescaled(sac, family, networks, obs, drawn, looks)
+    networks, grad_r, grad_c = _rescaled(sac, actions, networks, obs, drawn, looks)
 
     def loss(actor: Net) -> tuple[Array, Losses]:
-        found = losses(sac, family, networks, actor, obs, drawn.actor)
+        found = losses(sac, actions, networks, actor, obs, drawn.actor)
         priced = found.reward + jnp.sum(lam * networks.beta * found.costs)
         return priced / (1 + lam.sum()), found
 
@@ -110,7 +121,7 @@ def step(
     )
     networks = networks._replace(actor=actor, actor_adam=actor_adam)
     if sac.tune_alpha:
-        networks = _warmer(sac, family, networks, obs, drawn.alpha)
+        networks = _warmer(sac, actions, networks, obs, drawn.alpha)
     stats = ActorStats(
         loss_pi=total,
         entropy=-parts.log_prob,
@@ -126,7 +137,7 @@ def step(
 
 
 def _rescaled(
-    sac: SAC, family: Squashed, networks: Networks, obs: Array, drawn: Draws, looks: Array
+    sac: SAC, actions: Actions, networks: Networks, obs: Array, drawn: Draws, looks: Array
 ) -> tuple[Networks, Array, Array]:
     """Networks whose beta has had a look at the gradients if one is due, and the norms that it
     found.
@@ -137,18 +148,18 @@ def _rescaled(
         return networks, *nothing
 
     def look(beta: Array) -> tuple[Array, Array, Array]:
-        norms = gradient_norms(sac, family, networks, obs[drawn.places], drawn.look)
+        norms = gradient_norms(sac, actions, networks, obs[drawn.places], drawn.look)
         return scale.refreshed(sac, beta, *norms), *norms
 
     beta, grad_r, grad_c = jax.lax.cond(looks, look, lambda beta: (beta, *nothing), networks.beta)
     return networks._replace(beta=beta), grad_r, grad_c
 
 
-def _warmer(sac: SAC, family: Squashed, networks: Networks, obs: Array, noise: Array) -> Networks:
+def _warmer(sac: SAC, actions: Actions, networks: Networks, obs: Array, noise: Array) -> Networks:
     """With a temperature that has taken a step, by a draw from the new actor."""
-    _, log_prob = family.sample(plain.output(sac, networks.actor, obs), noise)
-    wanted = -float(family.action_dim)
-    slope = -jnp.mean(log_prob + wanted)  # of -log alpha * mean(log pi + wanted)
+    outlook = actions.outlook(plain.output(sac, networks.actor, obs), noise)
+    entropy = -outlook.mean(outlook.log_prob).mean()
+    slope = entropy - actions.wanted_entropy  # of log alpha * (entropy - the wanted one)
     alpha_adam, log_alpha = adam.step(
         networks.alpha_adam, networks.log_alpha, slope, sac.critic_lr, jnp.inf
     )

@@ -12,12 +12,12 @@ import numpy as np
 from jax import Array
 
 from saddle.collect.rollout import Decision, Rollout
-from saddle.errors import SaddleError
 from saddle.learners.api import Learned
 from saddle.learners.networks import exported, plain
 from saddle.learners.networks.plain import Net
-from saddle.learners.networks.squashed import Squashed
-from saddle.learners.sac import draws, replay, update
+from saddle.learners.sac import bias, draws, replay, update
+from saddle.learners.sac.actions import actions_of
+from saddle.learners.sac.bias import Running
 from saddle.learners.sac.networks import Networks, init
 from saddle.learners.sac.replay import Batch, Replay
 from saddle.learners.sac.settings import SAC
@@ -30,6 +30,7 @@ class SACState(NamedTuple):
 
     networks: Networks
     replay: Replay
+    running: Running
     steps: Array  # [] int32, env steps
     updates: Array  # [] int32
 
@@ -45,14 +46,9 @@ class SACLearner:
     """SAC with its settings, for one task."""
 
     def __init__(self, settings: SAC, spec: TaskSpec) -> None:
-        if spec.choices:
-            raise SaddleError(
-                f"{spec.name} has actions that are choices, which sac does not know; train it "
-                f"with ppo"
-            )
         self.settings = settings
         self.spec = spec
-        self.family = Squashed(spec.action_dim)
+        self.actions = actions_of(spec.name, spec.action_dim, tuple(spec.choices or ()))
         self.together = jax.default_backend() != "cpu"
         """Whether members are updated at once, or one after the other: on a CPU products of one are
         faster.
@@ -64,8 +60,9 @@ class SACLearner:
         constraints = len(spec.constraints)
         nothing = jnp.zeros((), jnp.int32)
         return SACState(
-            init(key, self.settings, spec.obs_dim, self.family, constraints),
+            init(key, self.settings, spec.obs_dim, self.actions, constraints),
             replay.empty(self.settings, spec),
+            bias.begin(self.settings, spec),
             steps=nothing,
             updates=nothing,
         )
@@ -86,8 +83,8 @@ class SACLearner:
         """A draw from the policy, or from all actions alike. obs [W, obs_dim]."""
         drawn_key, random_key = jax.random.split(key)
         output = plain.output(self.settings, actor.actor, obs)
-        drawn = self.family.draw(output, jnp.zeros(0), drawn_key)
-        random = jax.random.uniform(random_key, drawn.shape, minval=-1.0)
+        drawn = self.actions.family.draw(output, jnp.zeros(0), drawn_key)
+        random = self.actions.uniform(random_key, len(obs))
         return Decision(jnp.where(actor.random, random, drawn), extras=())
 
     def learn(
@@ -106,6 +103,9 @@ class SACLearner:
         sac = self.settings
         before = state.steps[0]
         steps = before + rollout.signal.shape[0] * rollout.signal.shape[2]
+        random = before <= sac.random_steps
+        critics = state.networks.critics
+        running, biases = bias.followed(sac, self.actions, critics, state.running, rollout, random)
         kept = replay.written(state.replay, rollout, before)
         batches, update_keys = self._batches(kept, keys, steps)
         first = state.updates[0] + 1
@@ -121,15 +121,15 @@ class SACLearner:
                 lambda x: jnp.broadcast_to(x, (*shape, *x.shape)), nothing
             )
 
-        learning = before > sac.random_steps
-        networks, stats = jax.lax.cond(learning, learned, rest, state.networks)
+        networks, stats = jax.lax.cond(random, rest, learned, state.networks)
         after = SACState(
             networks,
             kept,
+            running,
             steps=jnp.full_like(state.steps, steps),
-            updates=state.updates + sac.updates * learning,
+            updates=state.updates + sac.updates * ~random,
         )
-        return Learned(after, _metrics(stats), update.sound(stats).all(0))
+        return Learned(after, _metrics(stats) | biases, update.sound(stats).all(0))
 
     def _batches(self, kept: Replay, keys: Array, filled: Array) -> tuple[Batch, Array]:
         """Of all updates of a cycle, [U, M, ...], and their keys [U, M]."""
@@ -166,9 +166,9 @@ class SACLearner:
             def of_member(
                 networks: Networks, batch: Batch, lam: Array, key: Array, active: Array
             ) -> tuple[Networks, Stats]:
-                drawn = draws.draw(key, self.settings, self.family)
+                drawn = draws.draw(key, self.settings, self.actions)
                 after, stats = update.update(
-                    self.settings, self.family, networks, batch, lam, drawn, number
+                    self.settings, self.actions, networks, batch, lam, drawn, number
                 )
                 good = active & update.sound(stats)
                 after = jax.tree.map(lambda new, old: jnp.where(good, new, old), after, networks)
@@ -187,14 +187,16 @@ class SACLearner:
 
     def policy(self, state: SACState) -> dict[str, Array]:
         """w0, b0, w1, ...: weights [in, out] and biases of each layer. The last one gives means,
-        then log standard deviations, so that log_std is [0].
+        then log standard deviations, or the logits of choices; log_std is [0].
         """
         return exported.to_arrays(state.networks.actor) | {"log_std": jnp.zeros(0)}
 
     def policy_facts(self) -> dict[str, Any]:
-        """What the layers are, and that actions are the tanh of a Gaussian."""
-        sac = self.settings
-        return {"activation": sac.activation, "hidden": list(sac.hidden), "squash": True}
+        """What the layers are, and what their output is: choices, or the tanh of a Gaussian."""
+        facts = {"activation": self.settings.activation, "hidden": list(self.settings.hidden)}
+        if self.spec.choices:
+            return {**facts, "choices": list(self.spec.choices)}
+        return {**facts, "squash": True}
 
 
 def _metrics(stats: Stats) -> dict[str, Array]:

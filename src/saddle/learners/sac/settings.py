@@ -40,6 +40,10 @@ class SAC(LearnerSettings):
         "grad_r": float,
         "grad_c": float,
         "grad_pi": float,
+        "start_q_r": float,
+        "start_q_c": float,
+        "start_mc_r": float,
+        "start_mc_c": float,
     }
 
     steps_per_epoch: int = 2_000
@@ -94,7 +98,23 @@ class SAC(LearnerSettings):
     """Move the temperature, from 1, until the entropy is minus the number of actions."""
     cost_target: Literal["mean", "sampled"] = "mean"
     """Next action in the cost critics' targets: the policy's mean, as in the published study, or a
-    draw, as in the reward critics' target.
+    draw, as in the reward critics' target. Choices are always weighed by their probabilities.
+    """
+    cost_critics: int = 1
+    """Critics of each constraint, which begin differently and learn each from its own target."""
+    cost_caution: float = 0.0
+    """Where the actor is priced, a cost is the mean of its critics plus this many standard
+    deviations among them: an upper confidence bound.
+    """
+    layer_norm: Annotated[
+        bool,
+        arg(
+            help="Normalise what enters the critics' hidden activations, sample by sample.",
+            help_behavior_hint="(default: as it is)",
+        ),
+    ] = False
+    """Bring what enters each hidden activation of the critics to mean 0 and variance 1, sample by
+    sample.
     """
     max_grad_norm: float = 40.0
     """Gradients of the actor, of both reward critics together and of each cost critic are scaled
@@ -122,7 +142,8 @@ class SAC(LearnerSettings):
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", tuple(self.hidden))
         super().__post_init__()
-        for field in ("cycle", "updates", "replay", "batch", "delay", "rsi_every", "rsi_batch"):
+        whole = ("cycle", "updates", "replay", "batch", "delay", "cost_critics")
+        for field in (*whole, "rsi_every", "rsi_batch"):
             at_least(self, field, 1)
         for field in ("random_steps", "actor_lr", "critic_lr", "alpha", "warmup_epochs"):
             at_least(self, field, 0)
@@ -132,6 +153,11 @@ class SAC(LearnerSettings):
         if not self.rsi_max >= 1:
             raise SaddleError(f"rsi_max is {self.rsi_max}; it must be 1 or more")
         layers(self, "hidden")
+        if self.cost_caution and self.cost_critics == 1:
+            raise SaddleError(
+                f"cost_caution is {self.cost_caution}, but one cost critic does not differ from "
+                f"itself; set cost_critics to 2 or more"
+            )
         self._check_cycles()
         self._check_replay()
 
@@ -213,7 +239,7 @@ class SAC(LearnerSettings):
         arrays forward and backward.
         """
         actor, critic = self._weights(obs_dim, action_dim)
-        networks = 3 * actor + 4 * (2 + constraints) * critic
+        networks = 3 * actor + 4 * (2 + constraints * self.cost_critics) * critic
         between = 10 * self.batch * max(self.hidden)
         wide = 2 if self.replay_type == "bf16" else 4
         row = wide * (2 * obs_dim + action_dim) + 4 * (2 + constraints)
@@ -228,7 +254,7 @@ class SAC(LearnerSettings):
         rare, are left out.
         """
         actor, critic = self._weights(obs_dim, action_dim)
-        critics = (2 + constraints) * critic
+        critics = (2 + constraints * self.cost_critics) * critic
         update = actor + 4 * critics + (3 * actor + 2 * critics) / self.delay
         updates = self.updates * self.steps_per_epoch / self.cycle
         return 2.0 * self.batch * updates * update

@@ -7,8 +7,8 @@ targets. N transitions of a batch, m constraints.
 import jax
 from jax import Array
 
-from saddle.learners.networks.squashed import Squashed
 from saddle.learners.sac import actor, critics, scale
+from saddle.learners.sac.actions import Actions
 from saddle.learners.sac.actor import ActorStats
 from saddle.learners.sac.critics import CriticStats
 from saddle.learners.sac.draws import Draws
@@ -32,7 +32,7 @@ def sound(stats: Stats) -> Array:
 
 def update(
     sac: SAC,
-    family: Squashed,
+    actions: Actions,
     networks: Networks,
     batch: Batch,
     lam: Array,
@@ -40,11 +40,11 @@ def update(
     number: Array,
 ) -> tuple[Networks, Stats]:
     """The update of that number, from 1. lam [m]."""
-    networks, critic_stats = critics.step(sac, family, networks, batch, drawn.following)
+    networks, critic_stats = critics.step(sac, actions, networks, batch, drawn.following)
 
     def move(networks: Networks) -> tuple[Networks, ActorStats]:
         looks = scale.is_due(sac, number // sac.delay)
-        networks, stats = actor.step(sac, family, networks, batch.obs, lam, drawn, looks)
+        networks, stats = actor.step(sac, actions, networks, batch.obs, lam, drawn, looks)
         return networks._replace(targets=_nearer(sac, networks)), stats
 
     def rest(networks: Networks) -> tuple[Networks, ActorStats]:
