@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from report.pages import page_data
 
 import saddle
 from saddle import policies
@@ -44,6 +45,19 @@ def test_metrics_are_stored(trained):
     assert "kl" not in metrics.columns and "passes" not in metrics.columns
     first = metrics.filter(metrics["epoch"] <= 1)  # an epoch and a cycle are random
     assert set(first["lambda"]) == {1.0} and late["lambda"].min() != 1.0
+
+
+def test_critics_are_shown_beside_episodes(trained, tmp_path, capsys):
+    assert main(["analyze", str(trained.path), "--json"]) == 0
+    (part,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert [one["signal"] for one in part["critics"]] == ["reward", "cost"]
+    for one in part["critics"]:
+        assert one["seeds"] == 2 and one["bias"]["lo"] <= one["bias"]["value"] <= one["bias"]["hi"]
+    assert main(["report", str(trained.path), "--out", str(tmp_path / "page.html")]) == 0
+    (shown,) = page_data(tmp_path / "page.html")["tasks"]
+    for there, here in zip(shown["critics"], part["critics"], strict=True):
+        assert there["signal"] == here["signal"]
+        assert there["said"]["value"] == pytest.approx(here["said"]["value"], rel=1e-5)
 
 
 def test_policies_say_that_actions_are_squashed(trained):

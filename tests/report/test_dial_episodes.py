@@ -2,19 +2,15 @@
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect, sync_playwright
+from report.pages import CHROMIUM, NO_CHROMIUM, page_data
 
 import saddle
 from saddle.cli import main
 from saddle.errors import SaddleError
-
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
 
 TASK = "SafetyPointCircle1-v0"
 SMALL = "--learner.steps-per-epoch 2000 --learner.hidden 8 8 --learner.passes 1 --learner.batch 500"
@@ -31,17 +27,11 @@ def out(tmp_path_factory):
 @pytest.fixture
 def page():
     if CHROMIUM is None:
-        pytest.skip("no Chromium here; 'apt-get install chromium' adds it")
+        pytest.skip(NO_CHROMIUM)
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield chromium.new_page()
         chromium.close()
-
-
-def page_data(path):
-    found = re.search(r'id="data">(.*?)</script>', path.read_text(), re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
 
 
 def test_nine_settings_are_drawn_in_one_world(out):

@@ -5,7 +5,6 @@ says.
 import io
 import json
 import re
-import shutil
 
 import numpy as np
 import polars as pl
@@ -13,22 +12,18 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 from report.made import store
+from report.pages import CHROMIUM, NO_CHROMIUM
 
 from saddle import cli
 from saddle.analysis.simulate import BEND, simulate
 from saddle.analysis.simulate_several import TwoCosts, simulate_two
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
 ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 ARGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 NOTHING = "\N{EN DASH}"
 ODD = "Odd </script><img src=x onerror=alert(1)>-v0"  # a name that must stay a name
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium here; 'apt-get install chromium' adds it"
-)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +103,7 @@ def same(page, name, estimate):
 
 def test_the_slider_gives_what_analyze_gives(opened, study, capsys):
     page = opened()
-    ladder = [finding["limit"] for finding in page_data(page)["tasks"][0]["limits"]]
+    ladder = [finding["limit"] for finding in shown_data(page)["tasks"][0]["limits"]]
     limits = [ladder[i] for i in (0, 3, len(ladder) // 2, len(ladder) - 1)] + [10.0, 17.3, 25.0]
     found = {
         limit["limit"]: limit for limit in analyzed(study, capsys, limits)["tasks"][0]["limits"]
@@ -135,7 +130,7 @@ def test_the_slider_gives_what_analyze_gives(opened, study, capsys):
             ]
 
 
-def page_data(page):
+def shown_data(page):
     return json.loads(page.locator("#data").text_content())
 
 
@@ -166,7 +161,7 @@ def test_the_headline_carries_its_intervals(opened, study, capsys):
 
 def test_it_opens_on_the_first_task_at_a_limit_trained_at(opened):
     page = opened()
-    first = page_data(page)["tasks"][0]
+    first = shown_data(page)["tasks"][0]
     assert page.locator("#task option:checked").inner_text() == first["task"] == "Bend-v0"
     assert float(page.locator("#limit-number").input_value()) == first["comparison"][0]["limit"]
     assert "trained at" in page.locator("#chips button[aria-pressed='true']").inner_text()

@@ -40,6 +40,7 @@ interface Task {
   limits: Finding[];
   groups: any[];
   comparison: any[];
+  critics: any[]; // what they say beside what episodes come to; empty where no learner logs it
   recommended: { limit: number; kind: string; [reason: string]: any }[];
   published_comparison: number[];
   series: Series[];

@@ -11,6 +11,7 @@ from saddle.analysis import constraints
 from saddle.analysis import findings as f
 from saddle.analysis import geometry as geo
 from saddle.analysis.compare import looser_but_poorer
+from saddle.analysis.critics import critic_biases
 from saddle.analysis.groups import all_pairs, cells, groups, with_rules
 from saddle.analysis.joint import joint_lambda
 from saddle.analysis.limits import at_limit, without_profile
@@ -207,6 +208,7 @@ def _view(
         scatter=_scatter(finals),
         notes=tuple(notes),
         constraint=constraint,
+        critics=critic_biases(finals, constraint.name if constraint else "cost", options.level),
     )
 
 

@@ -9,6 +9,7 @@ from saddle.analysis.agreement import Agreement, Comparison
 from saddle.analysis.constraints import title
 from saddle.analysis.findings import (
     Cell,
+    CriticBias,
     Estimate,
     Findings,
     JointMultiplier,
@@ -43,6 +44,9 @@ def show(findings: Findings) -> None:
                 say(f"  {finding.limit:g}: {escape(finding.reason)}")
         if part.comparison:
             print_table(out, *_cells(part))
+        if part.critics:
+            say("What critics say as an episode begins, beside what it comes to (discounted):")
+            print_table(out, CRITIC_COLUMNS, [_critic_row(one) for one in part.critics])
     for joint in findings.joint:
         say(f"\n[bold]{escape(joint.task)}[/] · {escape(joint.algorithm)} · all constraints")
         print_table(out, JOINT_COLUMNS, [_joint_row(share) for share in joint.multipliers])
@@ -175,6 +179,33 @@ def _cells(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
         )
         rows.append([*row])
     return columns, rows
+
+
+CRITIC_COLUMNS = (
+    Column("rule", identifies=True),
+    Column("lambda", right=True),
+    Column("limit", right=True),
+    Column("of", identifies=True),
+    Column("seeds", right=True),
+    Column("they say"),
+    Column("it comes to"),
+    Column("bias"),
+    Column("share", right=True),
+)
+
+
+def _critic_row(one: CriticBias) -> list[Content]:
+    return [
+        one.rule,
+        "-" if one.lambda_ is None else f"{one.lambda_:.3g}",
+        "-" if one.limit is None else f"{one.limit:g}",
+        one.signal,
+        str(one.seeds),
+        text(one.said),
+        text(one.came),
+        text(one.bias),
+        "-" if one.share is None else f"{one.share:+.0%}",
+    ]
 
 
 def _mark(cell: Cell) -> Text:

@@ -3,6 +3,7 @@ group.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,16 +32,20 @@ RUN_COLUMNS = (
     "steps",
     "status",
 )
+SAID_R, CAME_R = "start_q_r", "start_mc_r"
+SAID_C, CAME_C = "start_q_c", "start_mc_c"
+CRITICS = (SAID_R, CAME_R, SAID_C, CAME_C)
+"""What critics said of episodes as these began, and what they came to, in studies that log it."""
 
 
 class Finals(NamedTuple):
     """One row per run that counts: the columns of runs, and what is found of its last epochs.
 
     That is return, cost, what each gained over the last tenth of training (return_gain, cost_gain),
-    window, found, env_steps, whole and constraints. `constraints` is how many the run has, and
-    `called` what they are called, empty where that is not known. Of further constraints there are
-    cost_1, cost_gain_1, lambda_1, limit_1, whole_1 and so on; the lists `costs`, `lambdas` and
-    `limits` hold those of all, null where the first is.
+    window, found, env_steps, whole and constraints, and what critics said (`CRITICS`), if they
+    did. `constraints` is how many the run has, and `called` what they are called, empty where that
+    is not known. Of further constraints there are cost_1, cost_gain_1, lambda_1, limit_1, whole_1
+    and so on; the lists `costs`, `lambdas` and `limits` hold those of all, null where the first is.
     """
 
     frame: pl.DataFrame
@@ -61,7 +66,7 @@ def final_values(
     costs = ["cost", *further(columns, "cost")]
     usable = pl.col("status") != "failed" if options.unfinished else pl.col("status") == "done"
     named = _every_constraint(_called(name_settings(runs)), len(costs))
-    finals = _tails(metrics, costs, options.final_share)
+    finals = _tails(metrics, costs, critic_columns(columns), options.final_share)
     for i, cost in enumerate(costs):
         whole = whole_costs(metrics, cost).rename({"whole": column("whole", i)})
         finals = finals.join(whole, on="run", how="left")
@@ -123,11 +128,23 @@ def _called(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.with_columns(pl.Series("called", called, pl.List(pl.String)))
 
 
-def _tails(metrics: pl.LazyFrame, costs: list[str], share: float) -> pl.DataFrame:
+def critic_columns(columns: Sequence[str]) -> list[str]:
+    """Those of the columns that hold what critics said and what episodes came to."""
+    found = []
+    for name in CRITICS:
+        if name in columns:
+            found += [name, *further(columns, name)]
+    return found
+
+
+def _tails(
+    metrics: pl.LazyFrame, costs: list[str], others: list[str], share: float
+) -> pl.DataFrame:
     """Per run: means over its last epochs, how many epochs that should be, and how many were found.
 
     costs: columns with the cost of each constraint, null in runs that do not have that many;
-    `constraints` is how many a run has.
+    `constraints` is how many a run has. others: columns whose means are wanted too, over those of
+    the epochs that have a number.
     """
     epoch = pl.col("epoch").cast(pl.Int64)
     length = epoch.max() - epoch.min() + 1
@@ -143,7 +160,7 @@ def _tails(metrics: pl.LazyFrame, costs: list[str], share: float) -> pl.DataFram
         .agg(
             mean("return").alias("return"),
             gain("return").alias("return_gain"),
-            *(mean(cost).alias(cost) for cost in costs),
+            *(mean(name).alias(name) for name in (*costs, *others)),
             *(gain(cost).alias(column("cost_gain", i)) for i, cost in enumerate(costs)),
             window.cast(pl.Int64).alias("window"),
             last.sum().cast(pl.Int64).alias("found"),

@@ -104,6 +104,7 @@ def tables(findings: Findings) -> list[Table]:
         recommended(findings),
         sweep(findings),
         joint(findings),
+        critics(findings),
         agreement(findings),
     ]
     return [table for table in made if table.rows]
@@ -298,6 +299,41 @@ def joint(findings: Findings) -> Table:
     caption = "λ* of all constraints together, and what each costs there."
     marks = ("",) * len(rows)
     return Table("joint", caption, columns, tuple(rows), marks, _frame(numbers), tuple(breaks))
+
+
+def critics(findings: Findings) -> Table:
+    """What critics say of episodes as these begin, beside what they come to."""
+    rows = []
+    numbers = []
+    for part in findings.tasks:
+        for i, one in enumerate(part.critics):
+            name = label(one.rule)
+            if one.lambda_ is not None:
+                name += f" = {one.lambda_:.3g}"
+            limit = "" if one.limit is None else f"{one.limit:g}"
+            share = "" if one.share is None else f"{one.share:+.0%}"
+            estimates = (_ranged(one.said), _ranged(one.came), _ranged(one.bias))
+            head = _head(part, i == 0, limit)
+            rows.append((*head, name, one.signal, str(one.seeds), *estimates, share))
+            own = {
+                **_whose(part),
+                "limit": one.limit,
+                "rule": one.rule,
+                "lambda": one.lambda_,
+                "signal": one.signal,
+                "seeds": one.seeds,
+                **_ends("said", one.said),
+                **_ends("came", one.came),
+                **_ends("bias", one.bias),
+                "share": one.share,
+            }
+            numbers.append(own)
+    columns = ("task", "limit", "rule", "of", "seeds", "critics", "episodes", "bias", "share")
+    caption = (
+        "What critics say as an episode begins, beside what it comes to, both discounted, at the "
+        "end of training."
+    )
+    return Table("critics", caption, columns, tuple(rows), ("",) * len(rows), _frame(numbers))
 
 
 def agreement(findings: Findings) -> Table:

@@ -6,6 +6,7 @@ Lists that run along the same axis (a profile's grid, a frontier's points) have 
 it, say why. Nothing is ever NaN.
 """
 
+from saddle.analysis.findings.critics import CriticBias
 from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, Pair, Status
 from saddle.analysis.findings.several import (
     Constraint,
@@ -32,6 +33,7 @@ __all__ = [
     "Attainment",
     "Cell",
     "Constraint",
+    "CriticBias",
     "Curve",
     "Estimate",
     "Findings",

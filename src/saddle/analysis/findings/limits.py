@@ -5,7 +5,7 @@ trained at it.
 from dataclasses import dataclass, field
 from typing import Literal
 
-from saddle.analysis.findings.values import SEVERAL, Estimate, Kind, Statistics, Violation
+from saddle.analysis.findings.values import IF_ANY, Estimate, Kind, Statistics, Violation
 
 Status = Literal["reached", "always below", "always above"]
 
@@ -76,7 +76,7 @@ class Cell(
     """The gap in units of the frontier's span of return."""
     env_steps: int
     """That each of its runs had; of runs of different lengths, the fewest."""
-    other_costs: tuple[Estimate, ...] = field(default=(), metadata=SEVERAL)
+    other_costs: tuple[Estimate, ...] = field(default=(), metadata=IF_ANY)
     """Mean costs of the other constraints."""
 
 

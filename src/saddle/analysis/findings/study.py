@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from saddle.analysis.findings.critics import CriticBias
 from saddle.analysis.findings.limits import Cell, LimitFinding, Pair
 from saddle.analysis.findings.several import Constraint, JointLambda
 from saddle.analysis.findings.sweep import (
@@ -17,7 +18,7 @@ from saddle.analysis.findings.sweep import (
     Regime,
     Slope,
 )
-from saddle.analysis.findings.values import SEVERAL
+from saddle.analysis.findings.values import IF_ANY
 
 SCHEMA = 1
 
@@ -56,8 +57,10 @@ class TaskFindings:
     scatter: tuple[Seed, ...]
     notes: tuple[str, ...]
     """What cannot be concluded here, and why."""
-    constraint: Constraint | None = field(default=None, metadata=SEVERAL)
+    constraint: Constraint | None = field(default=None, metadata=IF_ANY)
     """The one that was looked at, where there are several."""
+    critics: tuple[CriticBias, ...] = field(default=(), metadata=IF_ANY)
+    """Of learners that log what their critics say as an episode begins."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Findings:
     tasks: tuple[TaskFindings, ...]
     notes: tuple[str, ...]
     schema: int = SCHEMA
-    joint: tuple[JointLambda, ...] = field(default=(), metadata=SEVERAL)
+    joint: tuple[JointLambda, ...] = field(default=(), metadata=IF_ANY)
     """lambda* of tasks with several constraints, found together, for each set of limits."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +100,7 @@ def _plain(value: Any) -> Any:
         plain = {}
         for one in dataclasses.fields(value):
             found = getattr(value, one.name)
-            if found or one.metadata != SEVERAL:
+            if found or one.metadata != IF_ANY:
                 plain[one.name.rstrip("_")] = _plain(found)
         return plain
     if isinstance(value, tuple | list):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from saddle.analysis.findings.values import (
-    SEVERAL,
+    IF_ANY,
     Curve,
     Estimate,
     Kind,
@@ -27,7 +27,7 @@ class Group(
     """All seeds of one fixed lambda. Values are of the final share of training."""
 
     violations: tuple[Violation, ...]
-    others: tuple[float, ...] = field(default=(), metadata=SEVERAL)
+    others: tuple[float, ...] = field(default=(), metadata=IF_ANY)
     """Lambdas of the other constraints."""
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 Kind = Literal["restrictive", "unrestrictive", "even"]
 
-SEVERAL = {"where": "several constraints"}
-"""Metadata of fields that JSON leaves out where a task has one constraint, and they are empty."""
+IF_ANY = {"in JSON": "if there is any"}
+"""Metadata of fields that JSON leaves out where they are empty."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from saddle.analysis.assemble import look_again
 from saddle.analysis.dials import spread_out
 from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
-from saddle.analysis.summary import final_values
+from saddle.analysis.summary import critic_columns, final_values
 from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
 from saddle.analysis.text import joint_sentences
 from saddle.config import PUBLISHED_STEPS
@@ -63,7 +63,7 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
     runs, scan = spread_out(runs, study.scan_metrics())
     there = scan.collect_schema().names()
     others = [column for name in ("cost", "lambda") for column in constraints.further(there, name)]
-    metrics = scan.select(*COLUMNS, *others).collect()
+    metrics = scan.select(*COLUMNS, *others, *critic_columns(there)).collect()
     names = in_order(
         runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {}
     )
@@ -110,6 +110,7 @@ def _task(
         index = found.constraint.index if found.constraint else 0
         rows = finals.filter(pl.col("algorithm") == found.algorithm)
         part = {key: _shown(plain[key]) for key in SHOWN}
+        part["critics"] = _shown(plain.get("critics", []))
         part["constraint"] = constraints.title(found.constraint)
         part["published_comparison"] = _shown(comparison_limits(found.task))
         joint = [one for one in findings.joint if one.algorithm == found.algorithm]

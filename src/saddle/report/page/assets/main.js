@@ -34,6 +34,7 @@ function drawAll() {
   state.profile = drawProfile(state);
   listen("profile", state.profile ?? []);
   pairsTable(state);
+  criticsTable(state);
   regimeList(state);
   showLimit();
   choose(state.chosen);

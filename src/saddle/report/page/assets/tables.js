@@ -80,6 +80,29 @@ function pairsTable(state) {
   $("#pairs").replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...headings)), make("tbody", {}, ...rows)));
 }
 
+function criticsTable(state) {
+  const { critics } = state.task;
+  $("#critics-box").hidden = !critics.length;
+  const heads = ["rule", "λ", "limit", "of", "seeds", "critics say", "episodes come to", "bias", "share"];
+  const rows = critics.map((one) =>
+    make(
+      "tr",
+      {},
+      make("td", { class: "words", text: ruleName(one.rule) }),
+      make("td", { text: plain(one.lambda) }),
+      make("td", { text: plain(one.limit) }),
+      make("td", { class: "words", text: one.signal }),
+      make("td", { text: String(one.seeds) }),
+      make("td", {}, ...withInterval(one.said)),
+      make("td", {}, ...withInterval(one.came)),
+      make("td", {}, ...withInterval(one.bias)),
+      make("td", { text: one.share === null ? "" : percent(one.share) }),
+    ),
+  );
+  const headings = heads.map((text, i) => make("th", { scope: "col", class: i === 0 || i === 3 ? "words" : null, text }));
+  $("#critics").replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...headings)), make("tbody", {}, ...rows)));
+}
+
 const key = (kind) => make("i", { class: "key", style: `background:var(--${kind})` });
 
 function regimeList(state) {
