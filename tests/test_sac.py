@@ -156,3 +156,21 @@ def test_memory_is_mostly_the_replay():
     size = SAC().member_bytes(28, 2, 1)
     assert 488e6 < size < 550e6
     assert SAC(replay_type="bf16").member_bytes(28, 2, 1) < 0.6 * size
+
+
+def test_what_does_not_fit_is_told_the_replay_that_would():
+    there = 300_000_000
+    advice = SAC().room_advice(there, 28, 2, 1)
+    assert advice.startswith("lower the learner's replay to at most ")
+    most = int(advice.rpartition(" ")[2].replace(",", ""))
+    assert SAC(replay=most).member_bytes(28, 2, 1) <= there
+    assert SAC(replay=most + 2).member_bytes(28, 2, 1) > there
+    assert "hidden" in SAC().room_advice(1_000_000, 28, 2, 1)
+
+
+def test_a_replay_beyond_all_memory_is_one_line(tmp_path, capsys):
+    words = ["train", TASK, "--limit", "1", "--steps", "600", "--out", str(tmp_path / "run")]
+    assert main([*words, *SMALL, "--learner.replay", "100_000_000_000"]) == 2
+    said = capsys.readouterr().err
+    (line,) = [line for line in said.splitlines() if "error" in line]
+    assert "lower the learner's replay to at most" in line and "Traceback" not in said

@@ -109,6 +109,11 @@ class LearnerSettings(CollectSettings):
         row = 2 * obs_dim + 3 * action_dim + 8 * (1 + constraints)
         return 4 * 2 * self.steps_per_epoch * row
 
+    def room_advice(self, there: int, obs_dim: int, action_dim: int, constraints: int) -> str:
+        """What to do about a member that does not fit into so many bytes."""
+        del there, obs_dim, action_dim, constraints
+        return "lower the learner's hidden, steps_per_epoch or batch"
+
     def flop(self, obs_dim: int, action_dim: int, constraints: int) -> float:
         """Floating-point operations that one member's learning takes in an epoch, matrix products
         alone; 0: unknown.

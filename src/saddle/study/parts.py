@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from saddle.learners import LearnerSettings
 from saddle.study import estimate
 from saddle.study.plan import Plan, Run, units
-from saddle.study.prepare import capacity_here, check_tasks
+from saddle.study.prepare import capacity_here, check_tasks, member_bytes
 from saddle.study.program import POPULATION
 
 
@@ -21,6 +22,8 @@ class TaskPart:
     """Of each run of the study's own learner."""
     env_steps: int
     """Of all runs."""
+    memory: int
+    """Bytes that the largest unit takes, roughly; of an accelerator, where there is one."""
     seconds: float | None
     """Estimated on this machine, compilation included; None without calibration."""
 
@@ -47,10 +50,21 @@ def parts(plan: Plan, calibrate: bool, program: str = POPULATION) -> list[TaskPa
             env_steps=sum(
                 plan.epochs_of(run.learner) * run.learner.steps_per_epoch for run in runs
             ),
+            memory=_memory(own),
             seconds=_seconds(plan, own, program) if calibrate else None,
         )
         found.append(part)
     return found
+
+
+def _memory(units: list[list[Run]]) -> int:
+    """What the largest of these units of one task takes."""
+    largest: dict[LearnerSettings, int] = {}
+    for unit in units:
+        learner = unit[0].learner
+        largest[learner] = max(largest.get(learner, 0), len(unit))
+    task = units[0][0].task
+    return max(members * member_bytes(task, learner) for learner, members in largest.items())
 
 
 def _seconds(plan: Plan, units: list[list[Run]], program: str) -> float:

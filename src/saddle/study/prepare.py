@@ -170,19 +170,25 @@ def check_members(task: str, learner: LearnerSettings, members: int) -> None:
 
 def members_that_fit(task: str, learner: LearnerSettings) -> int:
     """How many members all memory has room for: 1 at least, or it is an error."""
+    each = member_bytes(task, learner)
+    there = memory()
+    if each > there:
+        spec = tasks.spec_of(task)
+        dims = (spec.obs_dim, spec.action_dim, len(spec.constraints))
+        raise SaddleError(
+            f"a run of {task} takes about {room.gigabytes(each)}, and there are "
+            f"{room.gigabytes(there)}; {learner.room_advice(there, *dims)}"
+        )
+    return there // each
+
+
+def member_bytes(task: str, learner: LearnerSettings) -> int:
+    """Memory that one more member of a population takes, roughly."""
     from saddle.population import Population
 
     limits = (USUAL_LIMIT,) * constraints(task)
     alone = Member(0, learner.usual_rule(), limits)
-    each = Population(task, learner, [alone], learner.steps_per_epoch).member_bytes
-    there = memory()
-    if each > there:
-        raise SaddleError(
-            f"a run of {task} takes about {room.gigabytes(each)}, and there are "
-            f"{room.gigabytes(there)}; lower the "
-            "learner's hidden, steps_per_epoch or batch"
-        )
-    return there // each
+    return Population(task, learner, [alone], learner.steps_per_epoch).member_bytes
 
 
 def _runs_of(plan: Plan, task: str) -> int:

@@ -105,6 +105,19 @@ def _paper_sac() -> Plan:
     )
 
 
+def _sac_fast() -> Plan:
+    """The published sweep and comparison on two tasks, learned from large batches."""
+    tasks = (PUBLISHED["circle"], PUBLISHED["goal"])
+    return Plan(
+        name="sac-fast",
+        tasks=_names(tasks),
+        seeds=tuple(range(10)),
+        steps=10_240_000,
+        learner=sac_sizes.FAST,
+        stages=(_sweep(), _compare(_published_limits(tasks))),
+    )
+
+
 _ALL = tuple(PUBLISHED.values())
 PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
     "quickstart": ("Circle1 in small, on a CPU in minutes", lambda: QUICKSTART),
@@ -132,6 +145,10 @@ PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
     "paper-sac": (
         "the published sweep of SAC on Circle1; its steps are not stated there, 3.5e6 are a guess",
         _paper_sac,
+    ),
+    "sac-fast": (
+        "SAC from many worlds and large batches on Circle1 and Goal1, on a GPU",
+        _sac_fast,
     ),
     "quick-sac": ("SAC on Circle1 in small, on a CPU in minutes", lambda: QUICK_SAC),
     "pid-grid": ("PID gains, which the published study left open", _pid_grid),

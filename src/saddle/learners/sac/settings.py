@@ -241,9 +241,22 @@ class SAC(LearnerSettings):
         actor, critic = self._weights(obs_dim, action_dim)
         networks = 3 * actor + 4 * (2 + constraints * self.cost_critics) * critic
         between = 10 * self.batch * max(self.hidden)
-        wide = 2 if self.replay_type == "bf16" else 4
-        row = wide * (2 * obs_dim + action_dim) + 4 * (2 + constraints)
+        row = self._row_bytes(obs_dim, action_dim, constraints)
         return 2 * self.replay * row + 4 * (2 * networks + between)
+
+    def room_advice(self, there: int, obs_dim: int, action_dim: int, constraints: int) -> str:
+        """The replay that would fit, where it is the replay that does not."""
+        dims = (obs_dim, action_dim, constraints)
+        each = 2 * self._row_bytes(*dims)
+        most = (there - (self.member_bytes(*dims) - self.replay * each)) // each
+        if most < max(self.batch, self.cycle):
+            return super().room_advice(there, *dims)
+        return f"lower the learner's replay to at most {most:,}"
+
+    def _row_bytes(self, obs_dim: int, action_dim: int, constraints: int) -> int:
+        """Of a transition in the replay."""
+        wide = 2 if self.replay_type == "bf16" else 4
+        return wide * (2 * obs_dim + action_dim) + 4 * (2 + constraints)
 
     def flop(self, obs_dim: int, action_dim: int, constraints: int) -> float:
         """Floating-point operations of one member's updates in an epoch, matrix products alone.

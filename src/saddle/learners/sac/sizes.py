@@ -17,3 +17,22 @@ LAPTOP = SAC(
 """Small networks with more updates and a faster actor, for a CPU: a frontier in minutes. Not the
 published settings.
 """
+
+FAST = SAC(
+    layout="wide",
+    cycle=256,
+    steps_per_epoch=20_480,
+    batch=2048,
+    layer_norm=True,
+    actor_lr=3e-4,
+    critic_lr=3e-4,
+    tune_alpha=True,
+    replay=500_000,
+    replay_type="bf16",
+    random_steps=10_240,
+    rsi_max=10.0,
+    window=100,
+)
+"""Many worlds and large batches, eight transitions replayed for each step, for a GPU. Not the
+published settings.
+"""

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from saddle.console import console
 from saddle.learners import Layout, Precision
-from saddle.study import presets
+from saddle.study import presets, room
 from saddle.study.parts import TaskPart, parts
 from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
@@ -45,20 +45,22 @@ def show(
 
 
 def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
-    numbers = (*(stage.name for stage in plan.stages), "runs", "units", "env steps", "time here")
+    named = [stage.name for stage in plan.stages]
+    numbers = (*named, "runs", "units", "env steps", "memory", "time here")
     columns = [Column("task", identifies=True)]
     columns += [Column(name, right=True) for name in numbers]
     rows: list[list[Content]] = []
     for part in found:
         stages = list(part.stages.values())
-        cells = _cells(stages, part.runs, part.units, part.env_steps, part.seconds)
+        cells = _cells(stages, part.runs, part.units, part.env_steps, part.memory, part.seconds)
         rows.append([part.task, *cells])
     stages = [sum(part.stages[stage.name] for part in found) for stage in plan.stages]
     runs = sum(part.runs for part in found)
     count = sum(part.units for part in found)
     steps = sum(part.env_steps for part in found)
     seconds = sum(part.seconds or 0.0 for part in found) if calibrate else None
-    sums = ("all", *_cells(stages, runs, count, steps, seconds))
+    memory = max(part.memory for part in found)
+    sums = ("all", *_cells(stages, runs, count, steps, memory, seconds))
     rows.append([Text(cell, style="bold") for cell in sums])
     screen = console()
     epochs = counted(plan.epochs_of(plan.learner), "epoch")
@@ -77,10 +79,11 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
 
 
 def _cells(
-    stages: list[int], runs: int, units: int, steps: int, seconds: float | None
+    stages: list[int], runs: int, units: int, steps: int, memory: int, seconds: float | None
 ) -> list[str]:
-    """Runs of each stage, then runs, units, env steps and time."""
-    return [*map(str, stages), str(runs), str(units), f"{steps:.3g}", duration(seconds)]
+    """Runs of each stage, then runs, units, env steps, memory of the largest unit, and time."""
+    counts = [*map(str, stages), str(runs), str(units), f"{steps:.3g}"]
+    return [*counts, room.gigabytes(memory), duration(seconds)]
 
 
 def _show_presets(as_json: bool) -> None:
