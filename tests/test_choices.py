@@ -15,7 +15,7 @@ from learners.toys import Choices
 
 import saddle
 import saddle.gym
-from saddle import policies
+from saddle import policies, policy_files
 from saddle.cli import main
 from saddle.errors import SaddleError
 from saddle.gym.env import TaskEnv
@@ -39,7 +39,7 @@ def policy(study):
 
 
 def test_training_writes_a_policy_that_chooses(study, policy):
-    arrays, facts = policies.read(policy)
+    arrays, facts = policy_files.read(policy)
     assert facts["choices"] == [3, 2]
     assert arrays["log_std"].shape == (0,) and arrays["w2"].shape == (8, 5)
     entropy = study.metrics["entropy"]

@@ -7,7 +7,7 @@ import pytest
 from learners.toys import Choices
 
 import saddle
-from saddle import policies
+from saddle import policy_files
 from saddle.cli import main
 from saddle.config import Member
 from saddle.errors import SaddleError
@@ -33,7 +33,7 @@ def population(policy, task=TASK, **changes):
 def test_every_member_begins_as_the_policy(policy):
     begun = population(policy)
     state = begun.init()
-    arrays, _ = policies.read(policy)
+    arrays, _ = policy_files.read(policy)
     for member in range(2):
         for name, value in begun.policy(state, member).items():
             np.testing.assert_allclose(value, arrays[name], rtol=1e-5, atol=1e-7, err_msg=name)

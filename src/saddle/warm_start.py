@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle import policies
+from saddle import policy_files
 from saddle.collect.normalise import Moments
 from saddle.errors import SaddleError
 from saddle.learners.api import Learner
@@ -26,7 +26,7 @@ def read(settings: LearnerSettings, spec: TaskSpec) -> Start | None:
     """The policy that the settings name, if they name one and it fits task and settings."""
     if settings.start is None:
         return None
-    arrays, facts = policies.read(settings.start, spec)
+    arrays, facts = policy_files.read(settings.start, spec)
     clip = settings.obs_clip if settings.obs_norm else None
     if facts["obs_clip"] != clip:
         raise SaddleError(

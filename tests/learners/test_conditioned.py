@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from learners.toys import Bandit, Regulator
 
 import saddle
-from saddle import checkpoint, policies, tasks
+from saddle import checkpoint, policies, policy_files, tasks
 from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners import PPO, Conditioned
@@ -51,7 +51,7 @@ def trained(task, epochs=120, steps_per_epoch=1024):
 
 def saved(folder, task, **how):
     arrays, facts, _ = trained(task, **how)
-    policies.save(folder, arrays, facts)
+    policy_files.save(folder, arrays, facts)
     return folder
 
 
@@ -218,7 +218,7 @@ def test_the_exported_policy_is_the_one_that_was_trained(tmp_path):
     state = run.init()
     for _ in range(3):
         state, _ = run.epoch(state)
-    policies.save(tmp_path, run.policy(state, 0), run.policy_facts())
+    policy_files.save(tmp_path, run.policy(state, 0), run.policy_facts())
     *_, rollout = jax.jit(run.rollout)(state)
     lam = float(10 ** rollout.obs[5, 0, 0, 1])
     policy = policies.network(tmp_path)
@@ -236,10 +236,10 @@ def test_it_begins_from_a_policy_without_a_dial(tmp_path):
     plain = Population(Regulator(), ppo, [Member(0, Fixed())], 80)
     state, _ = plain.epoch(plain.init())
     facts = {**plain.policy_facts(), "task": "learners.toys:Regulator"}
-    policies.save(tmp_path / "plain", plain.policy(state, 0), facts)
+    policy_files.save(tmp_path / "plain", plain.policy(state, 0), facts)
     learner = Conditioned(**SMALL, start=str(tmp_path / "plain"))
     begun = Population("learners.toys:Regulator", learner, [Member(1, Dial())], 80)
-    policies.save(tmp_path / "dial", begun.policy(begun.init(), 0), begun.policy_facts())
+    policy_files.save(tmp_path / "dial", begun.policy(begun.init(), 0), begun.policy_facts())
     obs = np.array([0.3], np.float32)
     wanted = saddle.load_policy(tmp_path / "plain")(obs)
     for lam in (0.1, 10.0):

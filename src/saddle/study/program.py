@@ -128,9 +128,11 @@ class PopulationProgram:
 
     def export(self, state: Any, member: int, folder: Path) -> None:
         """Write a member's policy."""
-        from saddle import policies
+        from saddle import policy_files
 
-        policies.save(folder, self.population.policy(state, member), self.population.policy_facts())
+        policy_files.save(
+            folder, self.population.policy(state, member), self.population.policy_facts()
+        )
 
 
 def load_checkpoint(program: UnitProgram, path: Path) -> tuple[Any, dict[str, Any], list[str]]:

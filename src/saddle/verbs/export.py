@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from saddle import open_study, policies
+from saddle import open_study, policy_files
 from saddle.errors import SaddleError
 
 
@@ -16,6 +16,6 @@ def export(path: Path, out: Path, run: str | None) -> None:
         )
     chosen = run or known[0]
     study.policy(chosen)  # says what is wrong where there is none
-    arrays, facts = policies.read(study.policy_folder(chosen))
-    policies.save(out, arrays, facts)
+    arrays, facts = policy_files.read(study.policy_folder(chosen))
+    policy_files.save(out, arrays, facts)
     print(f"wrote {out / 'policy.npz'} and {out / 'policy.json'}: {chosen}")
