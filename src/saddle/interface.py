@@ -14,7 +14,7 @@ from saddle import tasks
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
-from saddle.multipliers import Fixed, Rule, lambda_of
+from saddle.multipliers import Fixed, Rule
 from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
@@ -205,7 +205,7 @@ def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None 
     """
     from saddle import policies
 
-    return policies.load(path, lam=None if multiplier is None else lambda_of(multiplier))
+    return policies.load(path, lam=multiplier)
 
 
 @dataclass

@@ -2,6 +2,7 @@
 to an action.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -19,9 +20,12 @@ from saddle.learners.networks.activations import ACTIVATIONS
 from saddle.learners.networks.distributions import Drawn
 from saddle.learners.networks.exported import layers_of
 from saddle.learners.networks.squashed import Squashed
-from saddle.multipliers import Lambda, each_lambda, lambda_name
+from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
 from saddle.policy_files import action_entries, read
 from saddle.tasks import HostTask, Task, TaskSpec
+
+Setting = float | Sequence[float]
+"""Of a dial: a multiplier for all constraints, or one for each."""
 
 
 class Policy(Protocol):
@@ -164,7 +168,7 @@ def output(form: Form, weights: Weights, obs: Array | np.ndarray) -> Array:
     return x @ w + b
 
 
-def load(path: Path | str, spec: TaskSpec | None = None, lam: Lambda | None = None) -> Policy:
+def load(path: Path | str, spec: TaskSpec | None = None, lam: Setting | None = None) -> Policy:
     """An exported policy, taking its likeliest action: a Gaussian's mean, or the best choice; of a
     squashed Gaussian, the mean's tanh.
 
@@ -184,7 +188,7 @@ def by_mode(policy: NetworkPolicy) -> Policy:
 
 
 def dialled(
-    policy: NetworkPolicy | DialPolicy, lam: Lambda | None, path: Path | str
+    policy: NetworkPolicy | DialPolicy, lam: Setting | None, path: Path | str
 ) -> NetworkPolicy:
     """The policy with its dial, if it has one, set to lam."""
     if isinstance(policy, NetworkPolicy):
@@ -196,7 +200,7 @@ def dialled(
             f"the policy {path} has a dial; say where to set it: a lambda from "
             f"{policy.dial.low:g} to {policy.dial.high:g} ('saddle dial' finds one for a limit)"
         )
-    return policy.at(lam)
+    return policy.at(lambda_of(lam))
 
 
 def network(path: Path | str, spec: TaskSpec | None = None) -> NetworkPolicy | DialPolicy:

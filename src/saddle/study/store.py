@@ -16,7 +16,6 @@ import polars as pl
 
 from saddle.errors import SaddleError
 from saddle.files import read_json
-from saddle.multipliers import lambda_of
 from saddle.study.columns import METRICS, runs_frame
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ class Study:
         folder = self.policy_folder(run)
         if not folder.is_dir():
             raise SaddleError(self._no_policy(run))
-        return policies.load(folder, lam=None if multiplier is None else lambda_of(multiplier))
+        return policies.load(folder, lam=multiplier)
 
     def _no_policy(self, run: str) -> str:
         """Why a run has no policy here, and what to do."""
