@@ -357,3 +357,43 @@ def test_each_of_two_constraints_has_its_answers_and_its_address(browser, tmp_pa
     assert any("(others" in text for text in series)
     page.close()
     assert not troubles
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A task under two learners, of which one logs what its critics say."""
+    runs, metrics = simulate(
+        [BEND], np.random.default_rng(5), seeds=3, epochs=20, lambdas=np.geomspace(0.1, 10, 6)
+    )
+    renamed = ("s" + pl.col("run")).alias("run")
+    other = runs.with_columns(renamed, algorithm=pl.lit("sac"), unit=pl.lit("s"))
+    said = {"start_q_r": 2.0, "start_mc_r": 4.0, "start_q_c": 3.0, "start_mc_c": 2.0}
+    own = metrics.with_columns(renamed, pl.col("return") * 0.8)
+    own = own.with_columns(pl.lit(value, pl.Float32).alias(name) for name, value in said.items())
+    folder = tmp_path_factory.mktemp("both")
+    study = store(
+        folder / "study",
+        pl.concat([runs, other]),
+        pl.concat([metrics, own], how="diagonal"),
+    )
+    assert cli.main(["report", str(study), "--out", str(folder / "report.html")]) == 0
+    return folder / "report.html"
+
+
+def test_other_learners_are_drawn_beside_the_one_that_is_shown(browser, both):
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    for shown_one, other in (("ppo", "sac"), ("sac", "ppo")):
+        page.goto(both.as_uri() + f"#task=Bend-v0&algorithm={shown_one}")
+        page.reload()
+        for chart, count in (("#frontier", 1), ("#profile", 2)):
+            lines = page.locator(f"{chart} path.other[data-algorithm={other}]")
+            expect(lines).to_have_count(count)
+            assert all(len(line.get_attribute("d")) > 100 for line in lines.all())
+        expect(page.locator("#frontier-legend")).to_contain_text(f"frontier of {other}")
+        expect(page.locator("#profile-legend")).to_contain_text(f"profiles of {other}")
+        expect(page.locator("#critics-box")).to_be_visible(visible=shown_one == "sac")
+    page.locator("#critics-box summary").click()
+    row = page.locator("#critics tbody tr").first
+    expect(row).to_contain_text("reward")
+    expect(row.locator("td").last).to_have_text("-50 %")
+    page.close()

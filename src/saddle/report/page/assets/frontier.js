@@ -20,6 +20,9 @@ function drawFrontier(state) {
     regimeStrip(chart, task);
   }
   chart.dots = swept.map((group) => frontierDot(chart, group, lambdaColour(task)));
+  for (const other of otherLearners(state)) {
+    if (other.frontier) chart.back.append(otherLine(other, linePath(chart, other.frontier.grid, other.frontier.curve.value)));
+  }
   if (curve) chart.plot.append(draw("path", { class: "line dashed", style: "stroke:var(--ink)", d: linePath(chart, task.frontier.grid, curve.value) }));
   chart.over = draw("g");
   chart.plot.append(chart.over);
@@ -27,6 +30,15 @@ function drawFrontier(state) {
   frontierLegend(state);
   return chart;
 }
+
+// The same task under other learners, each with the colour of its lines.
+function otherLearners(state) {
+  const { task, data } = state;
+  const isOther = (one) => one.task === task.task && one.constraint === task.constraint && one.algorithm !== task.algorithm;
+  return data.tasks.filter(isOther).map((one, i) => ({ ...one, colour: `var(--rule${(i + 2) % 7})` }));
+}
+
+const otherLine = (other, d) => draw("path", { class: "line other", style: `stroke:${other.colour}`, "data-algorithm": other.algorithm, d });
 
 // Costs and returns to show: everything, or what lies near the limit.
 function frontierWindow(state, curve) {
@@ -38,7 +50,9 @@ function frontierWindow(state, curve) {
   const all = [...task.groups, ...task.comparison.filter((cell) => !swept || cell.limit === finding?.limit)].filter((one) => inside(one.cost.value));
   const costs = all.flatMap((one) => ends(one, "cost").map((cost) => Math.max(cost, 0))).concat(finding && !swept ? [finding.limit] : []);
   const onCurve = curve ? known(curve.value.filter((_, i) => inside(task.frontier.grid[i]))) : [];
-  const returns = all.flatMap((one) => ends(one, "return")).concat(onCurve);
+  const others = near ? [] : otherLearners(state).flatMap((one) => one.groups);
+  const returns = [...all, ...others].flatMap((one) => ends(one, "return")).concat(onCurve);
+  costs.push(...others.map((group) => group.cost.value));
   return { cost: near ?? span(costs, { zero: true }), return: span(returns.length ? returns : [0, 1]) };
 }
 
@@ -142,6 +156,7 @@ function frontierLegend(state) {
     const kinds = [...new Set(task.regimes.map((regime) => regime.kind))];
     items.push(...kinds.map((kind) => make("span", {}, make("i", { class: "key", style: `background:var(--${kind});margin:0` }), kind)));
   }
+  items.push(...otherLearners(state).filter((one) => one.frontier).map((one) => legendLine(`frontier of ${one.algorithm}`, one.colour)));
   items.push(...[...new Set(task.comparison.map((cell) => cell.rule))].slice(0, 8).map((rule) => legendRule(task, rule)));
   $("#frontier-legend").replaceChildren(...items);
 }

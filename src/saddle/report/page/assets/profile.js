@@ -14,18 +14,20 @@ function drawProfile(state) {
   const domain = log ? [first / (last / first) ** 0.015, last * (last / first) ** 0.015] : span([first, last], { room: 0.015 });
   const total = chartHeight(host);
   const parts = [["return", "return", Math.round(total * 0.46)], ["cost", "cost", total - Math.round(total * 0.46)]];
+  const others = otherLearners(state).filter((one) => one.profile);
   const panels = parts.map(([name, title, height], i) => {
     const curve = task.profile[name], means = inside.map((j) => task.groups[j][name].value);
     const chart = axes(host, {
       height,
       quietX: i === 0,
       x: { domain, log, title: "λ" },
-      y: { domain: span([...means, ...known(curve.lo), ...known(curve.hi), ...curve.value], { zero: name === "cost" }), title, colour: `var(--${name})` },
+      y: { domain: span([...means, ...known(curve.lo), ...known(curve.hi), ...curve.value, ...others.flatMap((one) => known(one.profile[name].value))], { zero: name === "cost" }), title, colour: `var(--${name})` },
       label: `Profile of ${name} against lambda on ${task.task}`,
     });
     chart.moving = draw("g");
     chart.back.append(chart.moving);
     chart.back.append(draw("path", { class: "band", style: `fill:var(--${name})`, d: bandPath(chart, task.profile.lambda, curve.lo, curve.hi) }));
+    for (const other of others) chart.back.append(otherLine(other, linePath(chart, other.profile.lambda, other.profile[name].value)));
     chart.plot.append(draw("path", { class: "line", style: `stroke:var(--${name})`, d: linePath(chart, task.profile.lambda, curve.value) }));
     const colour = lambdaColour(task);
     chart.dots = inside.map((j, k) => {
@@ -41,6 +43,7 @@ function drawProfile(state) {
     legendLine("return profile", "var(--return)"),
     legendLine("cost profile", "var(--cost)"),
     legendBand(`${level} band`, "var(--muted)"),
+    ...others.map((one) => legendLine(`profiles of ${one.algorithm}`, one.colour)),
     legendItem("limit d", draw("line", { x1: -11, x2: 11, class: "limit-line" })),
     legendItem(`λ* with its ${level} interval`, draw("rect", { x: -8, y: -7, width: 16, height: 14, class: "star-band" }), draw("line", { y1: -7, y2: 7, class: "star-line" })),
   );
