@@ -102,6 +102,7 @@ class Population:
                     f"but {len(member.limits)} limit(s) are given; give one limit per constraint"
                 )
             member.rule.check_constraints(str(self.task), constraints)
+            member.rule.check_limits(member.limits)
             self.settings.check_rule(member.rule)
 
     @property
