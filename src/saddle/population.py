@@ -272,7 +272,7 @@ class Population:
         after = MemberState(learned.state, multiplier, window, failed)
         after = frozen(failed, after, before._replace(failed=failed))
         metrics = {
-            **episodes.metrics(finished, counted, recent),
+            **episodes.metrics(finished, counted, window, recent, self._limits),
             "lambda": after.multiplier.lam,
             "failed": after.failed,
             **learned.metrics,

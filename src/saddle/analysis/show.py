@@ -43,6 +43,8 @@ def show(findings: Findings) -> None:
                 say(f"  {finding.limit:g}: {escape(finding.reason)}")
         if part.comparison:
             print_table(out, *_cells(part))
+            say("  while training:")
+            print_table(out, OVER_TRAINING_COLUMNS, _over_training(part))
     for joint in findings.joint:
         say(f"\n[bold]{escape(joint.task)}[/] · {escape(joint.algorithm)} · all constraints")
         print_table(out, JOINT_COLUMNS, [_joint_row(share) for share in joint.multipliers])
@@ -177,6 +179,42 @@ def _cells(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
     return columns, rows
 
 
+OVER_TRAINING_COLUMNS = (
+    Column("limit", identifies=True, right=True),
+    Column("rule", identifies=True),
+    Column("epochs above"),
+    Column("episodes above"),
+    Column("excess cost"),
+    Column("settles after"),
+    Column("of seeds", right=True),
+    Column("overshoot"),
+    Column("oscillation"),
+    Column("worst tenth"),
+)
+
+
+def _over_training(part: TaskFindings) -> list[list[Content]]:
+    rows: list[list[Content]] = []
+    for cell in part.comparison:
+        told = cell.over_training
+        if told is None:
+            continue
+        row = (
+            f"{cell.limit:g}",
+            cell.rule,
+            _share(told.epochs_above),
+            _share(told.episodes_above),
+            text(told.excess),
+            text(told.settled_after),
+            f"{told.settled_share:.0%}",
+            text(told.overshoot),
+            text(told.oscillation),
+            text(told.tail_cost),
+        )
+        rows.append([*row])
+    return rows
+
+
 def _mark(cell: Cell) -> Text:
     if cell.best:
         return Text("best", style="green")
@@ -223,6 +261,8 @@ def _agreement_row(cell: Agreement) -> list[str]:
 
 
 def _share(found: Estimate) -> str:
-    if found.value is None or found.lo is None or found.hi is None:
+    if found.value is None:
         return "-"
+    if found.lo is None or found.hi is None:
+        return f"{found.value:.0%}"
     return f"{found.value:.0%} [{found.lo:.0%}, {found.hi:.0%}]"

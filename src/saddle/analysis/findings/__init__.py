@@ -6,7 +6,7 @@ Lists that run along the same axis (a profile's grid, a frontier's points) have 
 it, say why. Nothing is ever NaN.
 """
 
-from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, Pair, Status
+from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, OverTraining, Pair, Status
 from saddle.analysis.findings.several import (
     Constraint,
     JointLambda,
@@ -44,6 +44,7 @@ __all__ = [
     "LimitFinding",
     "Margin",
     "OtherConstraint",
+    "OverTraining",
     "Pair",
     "Profile",
     "PublishedLimit",

@@ -69,6 +69,7 @@ function showLimit() {
   moveFrontier(state);
   moveProfile(state);
   comparisonTable(state, chooseCell);
+  overTrainingTable(state);
   noteList(state);
   showEpisodes(state);
   showMarks();
