@@ -30,10 +30,17 @@ if TYPE_CHECKING:
     from saddle.learners import LearnerSettings as LearnerSettings
     from saddle.learners import register_learner as register_learner
     from saddle.learners.api import Learned as Learned
+    from saddle.multipliers import CRPO as CRPO
     from saddle.multipliers import PID as PID
+    from saddle.multipliers import AntiWindupPID as AntiWindupPID
+    from saddle.multipliers import AugmentedLagrangian as AugmentedLagrangian
     from saddle.multipliers import Dial as Dial
     from saddle.multipliers import Fixed as Fixed
     from saddle.multipliers import GradientAscent as GradientAscent
+    from saddle.multipliers import LogBarrier as LogBarrier
+    from saddle.multipliers import MultiplicativeAscent as MultiplicativeAscent
+    from saddle.multipliers import OptimisticAscent as OptimisticAscent
+    from saddle.multipliers import RegularisedAscent as RegularisedAscent
     from saddle.multipliers import Rule as Rule
     from saddle.multipliers import register_rule as register_rule
     from saddle.study.plan import Plan as Plan
@@ -48,8 +55,11 @@ __version__ = "0.1.0"
 
 _MODULES = ("analysis", "gym", "tasks")
 _HOMES = {
+    "CRPO": "saddle.multipliers",
     "PID": "saddle.multipliers",
     "PPO": "saddle.learners",
+    "AntiWindupPID": "saddle.multipliers",
+    "AugmentedLagrangian": "saddle.multipliers",
     "Conditioned": "saddle.learners",
     "Decision": "saddle.collect.rollout",
     "Dial": "saddle.multipliers",
@@ -59,7 +69,11 @@ _HOMES = {
     "GradientAscent": "saddle.multipliers",
     "Learned": "saddle.learners.api",
     "LearnerSettings": "saddle.learners",
+    "LogBarrier": "saddle.multipliers",
+    "MultiplicativeAscent": "saddle.multipliers",
+    "OptimisticAscent": "saddle.multipliers",
     "Plan": "saddle.study.plan",
+    "RegularisedAscent": "saddle.multipliers",
     "Rollout": "saddle.collect.rollout",
     "Rule": "saddle.multipliers",
     "SAC": "saddle.learners",

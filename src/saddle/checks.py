@@ -21,6 +21,19 @@ def positive(settings: Any, field: str) -> None:
         raise SaddleError(f"{field} is {value}; it must be positive")
 
 
+def positive_and_finite(settings: Any, field: str) -> None:
+    """Refuse a setting that is not above 0, or not finite."""
+    positive(settings, field)
+    at_least(settings, field, 0.0)
+
+
+def not_below(settings: Any, field: str, other: str) -> None:
+    """Refuse a setting below another one, or one that is not finite."""
+    value, least = getattr(settings, field), getattr(settings, other)
+    if not value >= least or not math.isfinite(value):
+        raise SaddleError(f"{field} is {value}; it must be {other} ({least:g}) or more")
+
+
 def layers(settings: Any, field: str) -> None:
     """Refuse widths of layers that make no network."""
     value = getattr(settings, field)

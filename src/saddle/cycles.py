@@ -138,7 +138,7 @@ class PopulationCycles:
             multiplier = self._moved(multiplier, recent, moves)
             multiplier = frozen(members.failed, multiplier, members.multiplier)
         metrics = {
-            **episodes.metrics(finished, counted, recent),
+            **episodes.metrics(finished, counted, members.window, recent, self.limits),
             "lambda": reports.lam[-1],
             "failed": members.failed,
             **{name: _over_cycles(values) for name, values in reports.metrics.items()},

@@ -102,6 +102,7 @@ class Population:
                     f"but {len(member.limits)} limit(s) are given; give one limit per constraint"
                 )
             member.rule.check_constraints(str(self.task), constraints)
+            member.rule.check_limits(member.limits)
             self.settings.check_rule(member.rule)
 
     @property
@@ -271,7 +272,7 @@ class Population:
         after = MemberState(learned.state, multiplier, window, failed)
         after = frozen(failed, after, before._replace(failed=failed))
         metrics = {
-            **episodes.metrics(finished, counted, recent),
+            **episodes.metrics(finished, counted, window, recent, self._limits),
             "lambda": after.multiplier.lam,
             "failed": after.failed,
             **learned.metrics,

@@ -191,6 +191,7 @@ def test_json_names_a_group_and_a_cell_first_and_then_their_statistics(findings)
     statistics = ["seeds", "return", "return_sd", "return_iqm", "cost", "cost_sd", "cost_iqm"]
     assert list(part["groups"][0]) == ["lambda", *statistics, "violations"]
     marks = ["violated", "best", "violation", "gap", "gap_normalised", "env_steps"]
+    marks += ["over_training"]
     assert list(part["comparison"][0]) == ["rule", "limit", "lambda", *statistics, *marks]
 
 

@@ -15,7 +15,16 @@ from scipy.special import expit, softmax
 
 from saddle.config import Member
 from saddle.learners import PPO
-from saddle.multipliers import PID, Fixed, GradientAscent
+from saddle.multipliers import (
+    PID,
+    AntiWindupPID,
+    AugmentedLagrangian,
+    Fixed,
+    GradientAscent,
+    MultiplicativeAscent,
+    OptimisticAscent,
+    RegularisedAscent,
+)
 from saddle.population import Population
 
 PLAIN = {
@@ -49,6 +58,11 @@ def bandit():
         GradientAscent(init=0.2, lr=0.03),
         GradientAscent(init=0.2, lr=0.5, optimizer="plain"),
         PID(0.2, 1, 0.2),
+        AntiWindupPID(0.2, ki=0.05),
+        AugmentedLagrangian(0.2, rho=0.1, rho_max=1.0),
+        OptimisticAscent(0.2, 0.3),
+        RegularisedAscent(0.2, 0.3, 0.02),
+        MultiplicativeAscent(0.2, 0.1),
     ]
     return train(Bandit(), fixed + [Member(0, rule, (0.25,)) for rule in moving], 100, **BANDIT)
 

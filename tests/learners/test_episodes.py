@@ -2,6 +2,7 @@
 
 from collections import deque
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from hypothesis import given, settings
@@ -31,6 +32,38 @@ def test_window_keeps_the_newest(epochs, size):
     assert int(window.count) == len(kept)
     expected = np.mean(kept, 0) if kept else np.full(3, np.nan)
     np.testing.assert_allclose(episodes.mean(window), expected, rtol=1e-5)
+
+
+def worst_tenth(costs):
+    """Mean of the dearest tenth of costs, the last of them in part."""
+    left, total = len(costs) / 10, 0.0
+    for cost in sorted(costs, reverse=True):
+        total += min(left, 1.0) * cost
+        left -= min(left, 1.0)
+    return total / (len(costs) / 10)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.floats(0, 90, width=32), max_size=30))
+def test_the_worst_tenth_of_a_window(costs):
+    rows = jnp.zeros((30, 4)).at[: len(costs), 2].set(jnp.array(costs, jnp.float32))
+    ended = jnp.arange(30) < len(costs)
+    window = episodes.push(episodes.empty(20, 2), rows, ended)
+    found = episodes.worst_mean(window)
+    if costs:
+        np.testing.assert_allclose(found, [worst_tenth(costs[-20:]), 0.0], rtol=1e-4, atol=1e-4)
+    else:
+        assert np.isnan(found).all()
+
+
+def test_episodes_above_are_those_that_ended_above_their_members_limits():
+    finished = jnp.zeros((2, 3, 4)).at[..., 2].set(jnp.array([[5.0, 9.0, 9.0], [5.0, 9.0, 9.0]]))
+    counted = jnp.array([[True, True, False], [True, True, True]])
+    window = jax.vmap(lambda _: episodes.empty(4, 2))(jnp.arange(2))
+    limits = jnp.array([[4.0, 1.0], [6.0, 0.0]])
+    told = episodes.metrics(finished, counted, window, jnp.zeros((2, 4)), limits)
+    np.testing.assert_array_equal(told["episodes_above"], [[2, 0], [2, 0]])
+    assert told["episodes_above"].dtype == jnp.int32
 
 
 @settings(max_examples=40)

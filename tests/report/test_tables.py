@@ -10,7 +10,13 @@ from saddle.report.tables import Table, tables
 
 def test_csv_reads_back_as_the_findings(findings, tmp_path):
     by_name = {table.name: table for table in tables(findings)}
-    assert set(by_name) == {"comparison", "limits", "recommended_limits", "sweep"}
+    assert set(by_name) == {
+        "comparison",
+        "over_training",
+        "limits",
+        "recommended_limits",
+        "sweep",
+    }
     for table in by_name.values():
         table.write(tmp_path)
     read = pl.read_csv(tmp_path / "comparison.csv")

@@ -75,6 +75,15 @@ def test_further_constraints_and_columns_are_kept(tmp_path):
     assert runs_frame(rows_of("u", ["a"], limit_1=3.0))["limit_1"].to_list() == [3.0]
 
 
+def test_a_unit_that_a_newer_saddle_went_on_with_has_more_columns_from_then_on(tmp_path):
+    study = make(tmp_path / "s", {"u0": ["a"]})
+    writer.write_chunk(study.path, "u0", 0, 2, metrics_frame(["a"], 0, epochs_of(1, 2)))
+    later = [{**row, "new": np.ones(1)} for row in epochs_of(1, 2, start=2)]
+    writer.write_chunk(study.path, "u0", 2, 4, metrics_frame(["a"], 2, later))
+    assert study.metrics["new"].to_list() == [None, None, 1.0, 1.0]
+    assert study.metrics["cost"].to_list() == [0.0, 1.0, 2.0, 3.0]
+
+
 def test_plain_polars_reads_the_same_tables(tmp_path):
     """As docs/store.md says it is done without Saddle."""
     study = make(tmp_path / "s", {"u0": ["a", "b"], "u1": ["c"]})

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from saddle.analysis import constraints
+from saddle.analysis import constraints, over_seeds
 from saddle.analysis import findings as f
 from saddle.analysis import geometry as geo
 from saddle.analysis.compare import looser_but_poorer
@@ -181,6 +181,7 @@ def _view(
     frontier = geo.frontier(shape) if shape else None
     comparison = cells(compared, view, shape, options)
     notes += looser_but_poorer(comparison)
+    notes += over_seeds.notes(comparison)
     unit = unit_of(finals)
     advice = geo.recommend(shape, regimes, part.task, unit) if shape else geo.Advice((), [])
     notes += advice.notes

@@ -15,7 +15,22 @@ from saddle.analysis.findings import Constraint, OtherConstraint
 from saddle.errors import SaddleError
 from saddle.tasks.registry import known_spec
 
-BY_CONSTRAINT = ("cost", "cost_gain", "lambda", "limit", "whole", "start_q_c", "start_mc_c")
+BY_CONSTRAINT = (
+    "cost",
+    "cost_gain",
+    "lambda",
+    "limit",
+    "whole",
+    "epochs_above",
+    "shares_above",
+    "excess",
+    "settled_after",
+    "overshoot",
+    "oscillation",
+    "tail_cost",
+    "start_q_c",
+    "start_mc_c",
+)
 """Columns that exist once per constraint. The first has the plain name, the others `_1`, `_2`, ...
 behind it.
 """

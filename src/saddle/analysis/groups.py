@@ -13,6 +13,7 @@ from saddle.analysis.frontier import trace
 from saddle.analysis.limits import NO_ESTIMATE, difference
 from saddle.analysis.margin import rule_margin
 from saddle.analysis.options import Options
+from saddle.analysis.over_seeds import of_seeds
 from saddle.analysis.summary import cost_estimate, statistics, violation
 from saddle.analysis.sweep import IS_SWEEP
 from saddle.multipliers import place
@@ -114,6 +115,7 @@ def cells(
                 gap_normalised=share,
                 env_steps=int(rows["env_steps"].to_numpy().min()),
                 other_costs=tuple(cost_estimate(own, options.level) for own in others.T),
+                over_training=of_seeds(rows, options.level),
                 **vars(statistics(returns, costs, options.level)),
             )
         )

@@ -44,6 +44,8 @@ def show(findings: Findings) -> None:
                 say(f"  {finding.limit:g}: {escape(finding.reason)}")
         if part.comparison:
             print_table(out, *_cells(part))
+            say("  while training:")
+            print_table(out, OVER_TRAINING_COLUMNS, _over_training(part))
         if part.critics:
             say("What critics say as an episode begins, beside what it comes to (discounted):")
             print_table(out, CRITIC_COLUMNS, [_critic_row(one) for one in part.critics])
@@ -208,6 +210,42 @@ def _critic_row(one: CriticBias) -> list[Content]:
     ]
 
 
+OVER_TRAINING_COLUMNS = (
+    Column("limit", identifies=True, right=True),
+    Column("rule", identifies=True),
+    Column("epochs above"),
+    Column("episodes above"),
+    Column("excess cost"),
+    Column("settles after"),
+    Column("of seeds", right=True),
+    Column("overshoot"),
+    Column("oscillation"),
+    Column("worst tenth"),
+)
+
+
+def _over_training(part: TaskFindings) -> list[list[Content]]:
+    rows: list[list[Content]] = []
+    for cell in part.comparison:
+        told = cell.over_training
+        if told is None:
+            continue
+        row = (
+            f"{cell.limit:g}",
+            cell.rule,
+            _share(told.epochs_above),
+            _share(told.episodes_above),
+            text(told.excess),
+            text(told.settled_after),
+            f"{told.settled_share:.0%}",
+            text(told.overshoot),
+            text(told.oscillation),
+            text(told.tail_cost),
+        )
+        rows.append([*row])
+    return rows
+
+
 def _mark(cell: Cell) -> Text:
     if cell.best:
         return Text("best", style="green")
@@ -254,6 +292,8 @@ def _agreement_row(cell: Agreement) -> list[str]:
 
 
 def _share(found: Estimate) -> str:
-    if found.value is None or found.lo is None or found.hi is None:
+    if found.value is None:
         return "-"
+    if found.lo is None or found.hi is None:
+        return f"{found.value:.0%}"
     return f"{found.value:.0%} [{found.lo:.0%}, {found.hi:.0%}]"

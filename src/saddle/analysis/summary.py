@@ -14,9 +14,11 @@ from saddle.analysis.constraints import column, further, names
 from saddle.analysis.dials import spread_out
 from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
+from saddle.analysis.over_training import over_training
 from saddle.analysis.resolution import whole_costs
 from saddle.analysis.settings import name_settings
 from saddle.analysis.settled import gain
+from saddle.analysis.sweep import IS_COMPARISON
 from saddle.errors import SaddleError
 from saddle.words import counted
 
@@ -42,10 +44,11 @@ class Finals(NamedTuple):
     """One row per run that counts: the columns of runs, and what is found of its last epochs.
 
     That is return, cost, what each gained over the last tenth of training (return_gain, cost_gain),
-    window, found, env_steps, whole and constraints, and what critics said (`CRITICS`), if they
-    did. `constraints` is how many the run has, and `called` what they are called, empty where that
-    is not known. Of further constraints there are cost_1, cost_gain_1, lambda_1, limit_1, whole_1
-    and so on; the lists `costs`, `lambdas` and `limits` hold those of all, null where the first is.
+    window, found, env_steps, whole and constraints; of runs that were trained at a limit the
+    columns of over_training; and what critics said (`CRITICS`), if they did. `constraints` is how
+    many the run has, and `called` what they are called, empty where that is not known. Of further
+    constraints there are cost_1, cost_gain_1, lambda_1, limit_1, whole_1 and so on; the lists
+    `costs`, `lambdas` and `limits` hold those of all, null where the first is.
     """
 
     frame: pl.DataFrame
@@ -70,6 +73,9 @@ def final_values(
     for i, cost in enumerate(costs):
         whole = whole_costs(metrics, cost).rename({"whole": column("whole", i)})
         finals = finals.join(whole, on="run", how="left")
+        compared = named.filter(usable, IS_COMPARISON)
+        kept = over_training(compared, metrics, i, options.final_share)
+        finals = finals.join(kept, on="run", how="left")
     joined = named.filter(usable).join(finals, on="run", how="left", maintain_order="left")
     finite = [
         pl.col(cost).is_finite() | (pl.col("constraints") <= i) for i, cost in enumerate(costs)

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+WORST = 0.1  # share of episodes, those of the highest cost, that the tail's mean is taken over
+
 # An episode is a vector [2 + m]: return, length, cost of each constraint.
 
 
@@ -46,11 +48,29 @@ def finished_mean(finished: Array, ended: Array) -> Array:
     return _mean(finished, ended[:, None], jnp.sum(ended))
 
 
-def metrics(finished: Array, counted: Array, recent: Array) -> dict[str, Array]:
+def worst_mean(window: Window) -> Array:
+    """Each cost's mean [m] over the tenth of the window's episodes in which it was highest, an
+    episode in part where a tenth is not whole: CVaR at 90 %. NaN without an episode.
+    """
+    size = window.episodes.shape[0]
+    real = jnp.arange(size) >= size - window.count
+    costs = jnp.where(real[:, None], window.episodes[:, 2:], -jnp.inf)
+    worst_first = -jnp.sort(-costs, axis=0)
+    wanted = WORST * window.count
+    weight = jnp.clip(wanted - jnp.arange(size), 0.0, 1.0)[:, None]
+    total = jnp.sum(jnp.where(weight > 0, weight * worst_first, 0.0), 0)
+    return jnp.where(window.count > 0, total / jnp.maximum(wanted, WORST), jnp.nan)
+
+
+def metrics(
+    finished: Array, counted: Array, window: Window, recent: Array, limits: Array
+) -> dict[str, Array]:
     """What an epoch's metrics say of episodes, of all members: of those that it finished, [M, N,
-    2 + m] where counted [M, N], and of the windows' means [M, 2 + m].
+    2 + m] where counted [M, N], and of the windows, whose means are `recent` [M, 2 + m]. limits
+    [M, m].
     """
     own = jax.vmap(finished_mean)(finished, counted)
+    above = counted[..., None] & (finished[..., 2:] > limits[:, None])
     return {
         "return": own[:, 0],
         "length": own[:, 1],
@@ -59,6 +79,8 @@ def metrics(finished: Array, counted: Array, recent: Array) -> dict[str, Array]:
         "window_return": recent[:, 0],
         "window_length": recent[:, 1],
         "window_cost": recent[:, 2:],
+        "episodes_above": jnp.sum(above, 1, dtype=jnp.int32),
+        "window_cvar": jax.vmap(worst_mean)(window),
     }
 
 

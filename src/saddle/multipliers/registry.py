@@ -11,28 +11,48 @@ from typing import Any, TypeVar
 
 from saddle import palette, references
 from saddle.errors import SaddleError
+from saddle.multipliers.antiwindup import AntiWindupPID
 from saddle.multipliers.ascent import GradientAscent
+from saddle.multipliers.augmented import AugmentedLagrangian
+from saddle.multipliers.barrier import LogBarrier
+from saddle.multipliers.crpo import CRPO
 from saddle.multipliers.dial import Dial
 from saddle.multipliers.fixed import Fixed
+from saddle.multipliers.multiplicative import MultiplicativeAscent
+from saddle.multipliers.optimistic import OptimisticAscent
 from saddle.multipliers.pid import PID
+from saddle.multipliers.regularised import RegularisedAscent
 from saddle.multipliers.rule import Rule
 
 ENTRY_POINTS = "saddle.rules"
 """The group under which a package names its rules: `name = "module:Class"`."""
 
 FREE_LOOKS = (
-    (palette.ORANGE, "o"),
-    (palette.SKY_BLUE, "v"),
-    (palette.VERMILLION, "P"),
-    (palette.MUTED, "X"),
+    (palette.MUTED, "p"),
+    (palette.ORANGE, "*"),
+    (palette.SKY_BLUE, "d"),
+    (palette.VERMILLION, "8"),
 )
-"""Colours (of Okabe and Ito, less those that Saddle's own rules have) and markers for all others,
-in turn.
+"""Colours and markers for all rules that are not Saddle's own, in turn. Its own have most colours,
+but none of these markers.
 """
 
 RuleClass = TypeVar("RuleClass", bound=type[Rule])
 
-_RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (Fixed, GradientAscent, PID, Dial)}
+_OWN: tuple[type[Rule], ...] = (
+    Fixed,
+    GradientAscent,
+    PID,
+    AntiWindupPID,
+    AugmentedLagrangian,
+    OptimisticAscent,
+    RegularisedAscent,
+    MultiplicativeAscent,
+    LogBarrier,
+    CRPO,
+    Dial,
+)
+_RULES: dict[str, type[Rule]] = {rule.name: rule for rule in _OWN}
 _plugins_read = False
 
 

@@ -40,6 +40,15 @@ def lambda_name(value: Lambda) -> str:
     return "_".join(f"{number:.6g}" for number in each_lambda(value, 1))
 
 
+def as_share(violation: Any, limit: Any) -> Any:
+    """A violation J_C - d as a share of the limit [constraints]; of a limit of 0, which rules that
+    divide by it refuse and members of other rules may have, 0.
+    """
+    import jax.numpy as jnp
+
+    return jnp.where(limit > 0, violation / jnp.where(limit > 0, limit, 1.0), 0.0)
+
+
 @dataclass(frozen=True)
 class Rule:
     """Base of every rule. Subclasses are frozen dataclasses whose fields all have defaults."""
@@ -56,6 +65,8 @@ class Rule:
     """Episodes have multipliers of their own, which the learner draws: there is no limit to keep,
     and no lambda of an epoch.
     """
+    positive_limits: ClassVar[bool] = False
+    """The rule divides by the limit, or needs room below it: it refuses a limit of 0."""
 
     init: float | tuple[float, ...] = 1.0
     """Lambda before the first epoch: one number for every constraint, or one for each."""
@@ -74,6 +85,14 @@ class Rule:
             raise SaddleError(
                 f"{task} has {len(names)} constraint(s) ({', '.join(names)}), but lambda has "
                 f"{len(self.init)} numbers; give one, or one per constraint"
+            )
+
+    def check_limits(self, limits: tuple[float, ...]) -> None:
+        """Refuse cost limits, one for each constraint, that the rule cannot keep."""
+        if self.positive_limits and not min(limits) > 0:
+            raise SaddleError(
+                f"the rule {self.name!r} works below a cost limit, and there is nothing below 0; "
+                f"raise the limit, or choose another rule"
             )
 
     @staticmethod

@@ -100,6 +100,7 @@ def tables(findings: Findings) -> list[Table]:
     """Every table that the findings have rows for."""
     made = [
         comparison(findings),
+        over_training(findings),
         limits(findings),
         recommended(findings),
         sweep(findings),
@@ -175,6 +176,49 @@ def _cell_numbers(part: TaskFindings, cell: Cell) -> dict[str, float | str | boo
         "best": cell.best,
         "violated": cell.violated,
     }
+
+
+def over_training(findings: Findings) -> Table:
+    """How rules kept their limits while they were trained."""
+    rows = []
+    numbers = []
+    breaks = []
+    for part in findings.tasks:
+        for i, cell in enumerate(part.comparison):
+            told = cell.over_training
+            if told is None:
+                continue
+            first = i == 0 or part.comparison[i - 1].limit != cell.limit
+            if first and rows:
+                breaks.append(len(rows))
+            row = (
+                *_head(part, first, f"{cell.limit:g}" if first else ""),
+                label(cell.rule),
+                _percent(told.epochs_above),
+                _percent(told.episodes_above),
+                _ranged(told.excess),
+                _ranged(told.settled_after),
+                f"{told.settled_share:.0%}",
+                _ranged(told.overshoot),
+                _ranged(told.oscillation),
+                _ranged(told.tail_cost),
+            )
+            rows.append(row)
+            own: dict[str, Any] = {"limit": cell.limit, "rule": cell.rule, "seeds": cell.seeds}
+            for name, found in vars(told).items():
+                own |= _ends(name, found) if isinstance(found, Estimate) else {name: found}
+            numbers.append(_whose(part) | own)
+    caption = (
+        "While training: epochs and episodes above the limit, summed excess cost, epochs until the "
+        "cost settles (and the share of seeds that do), overshoot, oscillation, and the mean cost "
+        "of the worst tenth of episodes at the end."
+    )
+    columns = ("task", "limit", "rule", "epochs above", "episodes above", "excess")
+    columns += ("settles after", "of seeds", "overshoot", "oscillation", "worst tenth")
+    marks = ("",) * len(rows)
+    return Table(
+        "over_training", caption, columns, tuple(rows), marks, _frame(numbers), tuple(breaks)
+    )
 
 
 def limits(findings: Findings) -> Table:

@@ -97,6 +97,8 @@ class Stage:
             )
         for limits in self.limits.values() if isinstance(self.limits, Mapping) else (self.limits,):
             _check_limits(self.name, limits)
+            for rule, limit in itertools.product(self.moving, limits):
+                rule.check_limits(limit)
 
     @property
     def moving(self) -> tuple[Rule, ...]:

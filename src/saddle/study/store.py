@@ -68,14 +68,24 @@ class Study:
         """
         alike: dict[tuple[str, ...], list[Path]] = {}  # units of one program have the same columns
         for unit in self.units():
-            files = self.chunk_files(unit)
-            if files:
-                with self.reading():
-                    columns = tuple(pl.read_parquet_schema(files[0]))
+            for columns, files in self._by_columns(self.chunk_files(unit)).items():
                 alike.setdefault(columns, []).extend(files)
         if not alike:
             return pl.LazyFrame(schema=METRICS)
         return pl.concat([pl.scan_parquet(files) for files in alike.values()], how="diagonal")
+
+    def _by_columns(self, files: list[Path]) -> dict[tuple[str, ...], list[Path]]:
+        """A unit's files by what columns they have: the same in all, unless a later Saddle, which
+        logs more, went on with it.
+        """
+        found: dict[tuple[str, ...], list[Path]] = {}
+        with self.reading():
+            ends = {tuple(pl.read_parquet_schema(file)) for file in {*files[:1], *files[-1:]}}
+            if len(ends) == 1:
+                return {ends.pop(): files}
+            for file in files:
+                found.setdefault(tuple(pl.read_parquet_schema(file)), []).append(file)
+        return found
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ it, say why. Nothing is ever NaN.
 """
 
 from saddle.analysis.findings.critics import CriticBias
-from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, Pair, Status
+from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, OverTraining, Pair, Status
 from saddle.analysis.findings.several import (
     Constraint,
     JointLambda,
@@ -46,6 +46,7 @@ __all__ = [
     "LimitFinding",
     "Margin",
     "OtherConstraint",
+    "OverTraining",
     "Pair",
     "Profile",
     "PublishedLimit",

@@ -51,6 +51,34 @@ class LimitFinding:
 
 
 @dataclass(frozen=True)
+class OverTraining:
+    """How a rule kept its limit while it was trained: means over seeds, but for two shares and a
+    median.
+    """
+
+    epochs_above: Estimate
+    """Share of epochs whose mean cost was above the limit."""
+    episodes_above: Estimate
+    """Share of episodes whose cost was above the limit; None in stores that did not log it."""
+    excess: Estimate
+    """Sum over epochs of max(0, cost - limit)."""
+    settled_share: float
+    """Share of seeds whose cost had settled within a band around the limit when training ended."""
+    settled_after: Estimate
+    """Median number of epochs until then; None where half of the seeds, or more, never did."""
+    within_share: float
+    """Share of seeds whose cost was ever within the limit."""
+    overshoot: Estimate
+    """How far the cost rose above the limit after it had first been within; of those seeds."""
+    oscillation: Estimate
+    """Standard deviation of the cost around a straight line, over the second half of training."""
+    tail_cost: Estimate
+    """Mean cost of the worst tenth of episodes at the end of training (CVaR at 90 %); None in
+    stores that did not log it.
+    """
+
+
+@dataclass(frozen=True)
 class _RuleAtLimit:
     rule: str
     limit: float
@@ -78,6 +106,7 @@ class Cell(
     """That each of its runs had; of runs of different lengths, the fewest."""
     other_costs: tuple[Estimate, ...] = field(default=(), metadata=IF_ANY)
     """Mean costs of the other constraints."""
+    over_training: OverTraining | None = None
 
 
 @dataclass(frozen=True)

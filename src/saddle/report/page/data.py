@@ -15,6 +15,7 @@ from saddle import multipliers
 from saddle.analysis import Findings, Options, TaskFindings, analyze, constraints
 from saddle.analysis.assemble import look_again
 from saddle.analysis.dials import spread_out
+from saddle.analysis.over_training import LOGGED
 from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.summary import critic_columns, final_values
@@ -30,6 +31,7 @@ from saddle.study.store import Study
 from saddle.words import counted
 
 COLUMNS = ("run", "epoch", "env_steps", "episodes", *QUANTITIES)
+PER_CONSTRAINT = ("cost", "lambda", *LOGGED)
 SHOWN = (
     "task",
     "algorithm",
@@ -62,7 +64,8 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         )
     runs, scan = spread_out(runs, study.scan_metrics())
     there = scan.collect_schema().names()
-    others = [column for name in ("cost", "lambda") for column in constraints.further(there, name)]
+    others = [name for name in LOGGED if name in there]
+    others += [column for name in PER_CONSTRAINT for column in constraints.further(there, name)]
     metrics = scan.select(*COLUMNS, *others, *critic_columns(there)).collect()
     names = in_order(
         runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {}

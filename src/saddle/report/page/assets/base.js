@@ -67,7 +67,8 @@ function ruleName(rule) {
   return [data.rules[name] ?? name.replaceAll("_", " "), ...settings].join(" ");
 }
 
-// Known rules keep their colours; others take the rest of Okabe and Ito's.
+// The first ten rules that Saddle knows have a colour each; all others share four.
+const OWN_COLOURS = 10, SHARED_COLOURS = [10, 4, 5, 9];
 function ruleOrder(task) {
   const known = Object.keys(data.rules);
   const others = [...new Set(task.comparison.map((cell) => cell.rule))].filter((rule) => !known.includes(rule));
@@ -75,7 +76,8 @@ function ruleOrder(task) {
 }
 function ruleColour(task, rule) {
   const place = ruleOrder(task).indexOf(rule);
-  return `var(--rule${place < 3 ? place : 3 + ((place - 3) % 4)})`;
+  const shared = SHARED_COLOURS[(place - OWN_COLOURS) % SHARED_COLOURS.length];
+  return `var(--rule${place < OWN_COLOURS ? place : shared})`;
 }
 
 const SHAPES = [
@@ -83,8 +85,11 @@ const SHAPES = [
   (r) => `M0,${-1.25 * r}L${1.2 * r},${r}H${-1.2 * r}z`,
   (r) => `M0,${-1.4 * r}L${1.4 * r},0L0,${1.4 * r}L${-1.4 * r},0z`,
   (r) => `M${-r},0a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0z`,
+  (r) => `M0,${1.25 * r}L${1.2 * r},${-r}H${-1.2 * r}z`,
+  (r) => `M${-1.25 * r},0L${r},${1.2 * r}V${-1.2 * r}z`,
+  (r) => `M${1.25 * r},0L${-r},${1.2 * r}V${-1.2 * r}z`,
 ];
-const ruleShape = (task, rule, r) => SHAPES[Math.min(ruleOrder(task).indexOf(rule), 3)](r);
+const ruleShape = (task, rule, r) => SHAPES[ruleOrder(task).indexOf(rule) % SHAPES.length](r);
 
 function lambdaColour(task) {
   const lambdas = task.groups.map((group) => group.lambda).filter((lambda) => lambda > 0);

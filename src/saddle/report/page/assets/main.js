@@ -70,6 +70,7 @@ function showLimit() {
   moveFrontier(state);
   moveProfile(state);
   comparisonTable(state, chooseCell);
+  overTrainingTable(state);
   noteList(state);
   showEpisodes(state);
   showMarks();

@@ -103,6 +103,36 @@ function criticsTable(state) {
   $("#critics").replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...headings)), make("tbody", {}, ...rows)));
 }
 
+// How each rule kept its limit while it trained: head, and content, of what a cell says of that.
+/** @type {[head: string, content: (told: any) => any[]][]} */
+const OVER_TRAINING = [
+  ["epochs above", (told) => withInterval(told.epochs_above, percent)],
+  ["episodes above", (told) => withInterval(told.episodes_above, percent)],
+  ["excess cost", (told) => withInterval(told.excess)],
+  ["settles after", (told) => withInterval(told.settled_after)],
+  ["of seeds", (told) => [percent(told.settled_share)]],
+  ["overshoot", (told) => withInterval(told.overshoot)],
+  ["oscillation", (told) => withInterval(told.oscillation)],
+  ["worst tenth", (told) => withInterval(told.tail_cost)],
+];
+
+function overTrainingTable(state) {
+  const cells = state.task.comparison.filter((cell) => cell.over_training);
+  $("#over-training-box").hidden = !cells.length;
+  const heads = ["limit", "rule", ...OVER_TRAINING.map(([head]) => head)];
+  const headings = heads.map((text, i) => make("th", { scope: "col", class: i === 1 ? "words" : null, text }));
+  const rows = cells.map((cell) =>
+    make(
+      "tr",
+      { class: state.finding?.limit === cell.limit ? "here" : null },
+      make("td", { text: plain(cell.limit) }),
+      make("td", { class: "words", text: ruleName(cell.rule) }),
+      ...OVER_TRAINING.map(([, show]) => make("td", {}, ...show(cell.over_training))),
+    ),
+  );
+  $("#over-training").replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...headings)), make("tbody", {}, ...rows)));
+}
+
 const key = (kind) => make("i", { class: "key", style: `background:var(--${kind})` });
 
 function regimeList(state) {
