@@ -19,7 +19,7 @@ from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import Population
 
 PLAIN = {
-    "rsi": False,
+    "rsi": "off",
     "standardise": False,
     "obs_norm": False,
     "hidden": (16, 16),

@@ -11,7 +11,7 @@ LAPTOP = SAC(
     alpha=1e-3,
     replay=160_000,
     random_steps=4_000,
-    rsi_max=10.0,
+    rsi="bounded",
     window=24,
 )
 """Small networks with more updates and a faster actor, for a CPU: a frontier in minutes. Not the
