@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.nonparametric.smoothers_lowess import lowess
 
 from saddle.analysis import Options
 from saddle.analysis.geometry import geometry
@@ -44,7 +44,7 @@ def test_the_published_lambda_star_of_a_shipped_study():
     finals = final_values(runs, metrics, Options()).frame
     means = finals.group_by("lambda").agg(pl.col("cost").mean()).sort("lambda")
     lambdas, costs = means["lambda"].to_numpy(), means["cost"].to_numpy()
-    smooth = sm.nonparametric.lowess(costs, lambdas, frac=0.5, it=0, return_sorted=False)
+    smooth = lowess(costs, lambdas, frac=0.5, it=0, return_sorted=False)
     for (limit,), value in found.items():
         expected = np.exp(np.interp(-limit, -smooth, np.log(lambdas)))
         assert value == pytest.approx(expected, rel=1e-3)
