@@ -89,7 +89,6 @@ def test_a_negative_flag_says_what_it_does(capsys):
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
     for flag, words in (
         ("--learner.no-lr-decay", "Keep the actor's learning rate where it starts."),
-        ("--learner.no-rsi", "No reward-scale invariance"),
         ("--learner.no-obs-norm", "Give the networks observations as they are."),
         ("--learner.no-standardise", "Only centre the reward's advantages."),
     ):

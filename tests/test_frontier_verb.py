@@ -26,12 +26,13 @@ LEARNER = {
     "actor_lr": 0.01,
     "log_std": -2.5,
 }
-OFF = ("rsi", "standardise", "obs_norm")
+OFF = ("standardise", "obs_norm")
 
 
 def settings():
     """The learner's settings as words of the command."""
-    words = [f"--learner.no-{name.replace('_', '-')}" for name in OFF]
+    words = ["--learner.rsi", "off"]
+    words += [f"--learner.no-{name.replace('_', '-')}" for name in OFF]
     for name, value in LEARNER.items():
         words.append(f"--learner.{name.replace('_', '-')}")
         words += map(str, value if isinstance(value, tuple) else (value,))

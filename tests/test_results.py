@@ -8,6 +8,7 @@ import pytest
 
 from saddle import policies
 from saddle.analysis import Options, analyze
+from saddle.analysis.text import t_and_p
 from saddle.cli import main
 from saddle.study import open_study
 from saddle.study.prepare import plan_of
@@ -56,7 +57,25 @@ def test_the_published_table_beside_ours_is_quoted_correctly(name, capsys, text)
                 f"{cell[start + key]:.2f} ± {cell[f'{start}{key}_sd']:.2f}"
                 for start in ("", "published_")
             ]
-            row += [f"{cell[f'{key}_z']:+.1f}"]
+            row += [t_and_p(*(cell[f"{key}_{name}"] for name in ("t", "p", "p_holm")))]
+        assert f"| {' | '.join(row)} |" in text
+
+
+def test_a_study_at_full_length_is_compared_at_the_published_lambda_star_of_another(capsys, text):
+    """Its sweep has two lambdas: those that the published way finds in results/circle1."""
+    words = ["compare-paper", str(RESULTS / "circle1-full-length"), "--published"]
+    found = answer(capsys, *words, "--sweep", str(RESULTS / "circle1"))
+    fixed = {cell["limit"]: cell for cell in found["cells"] if cell["rule"] == "fixed"}
+    assert {limit: cell["lambda"] for limit, cell in fixed.items()} == {25.0: 0.987, 10.0: 1.383}
+    assert found["overall"]["values"] == 12 and found["overall"]["below"] == 0
+    names = {"ga": "gradient ascent", "pid": "PID"}
+    for cell in found["cells"]:
+        name = names.get(cell["rule"], f"lambda {cell['lambda']}")
+        row = [f"{name}, {cell['limit']:g}"]
+        for key in ("return", "cost"):
+            row += [f"{cell[key]:.2f} ± {cell[f'{key}_sd']:.2f}"]
+            row += [f"{cell[f'published_{key}']:.2f} ± {cell[f'published_{key}_sd']:.2f}"]
+            row += [f"{cell[f'{key}_p']:.2f}"]
         assert f"| {' | '.join(row)} |" in text
 
 

@@ -453,11 +453,32 @@ def analyze(
 
 
 @app.command(name="compare-paper")
-def compare_paper(study: StudyDir, as_json: Json = False) -> None:
-    """Put a study's comparison of rules beside the published one, with a z-score per cell."""
+def compare_paper(
+    study: StudyDir,
+    published: Annotated[
+        bool,
+        arg(
+            help="Take the runs nearest to lambda* as the published study found it: LOWESS over "
+            "linear lambda, frac 0.5, and the sweep's end where a limit is not reached.",
+            help_behavior_hint="(default: runs at lambda*, else the nearest setting of the sweep)",
+        ),
+    ] = False,
+    sweep: Annotated[
+        Path | None,
+        arg(
+            metavar="DIR",
+            help="Study whose sweep says where lambda* is.",
+            help_behavior_hint="(default: STUDY)",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put a study's comparison of rules beside the published one: Welch's t-test of each cell,
+    corrected for their number, and what they say together.
+    """
     from saddle.verbs.compare_paper import compare_paper
 
-    compare_paper(study, as_json)
+    compare_paper(study, published, sweep, as_json)
 
 
 @app.command

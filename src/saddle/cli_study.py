@@ -93,6 +93,14 @@ def run(
     ] = None,
     layout: Laid = None,
     precision: Precise = None,
+    published: Annotated[
+        bool,
+        arg(
+            help="Find lambda* as the published study did: LOWESS over linear lambda, frac 0.5, "
+            "and the sweep's end where a limit is not reached.",
+            help_behavior_hint="",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Run a study. Exits with 0 when all is done, 1 when runs failed, 3 at the time limit, 128 + n
@@ -111,6 +119,7 @@ def run(
         members,
         layout,
         precision,
+        published,
         as_json,
         began=process.began(),
     )

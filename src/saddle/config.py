@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from saddle.errors import SaddleError
 from saddle.multipliers.fixed import Fixed
@@ -11,6 +12,10 @@ PUBLISHED_STEPS = 35_000_000
 """Env steps of every run of the published study."""
 USUAL_LIMIT = 25.0
 """The cost limit that is customary with Safety-Gymnasium's tasks, where nobody says another."""
+LambdaStarMethod = Literal["profile", "published"]
+"""How lambda* is found: from the profile that `saddle analyze` shows, or as in the published
+study.
+"""
 
 
 def whole(name: str, value: float) -> int:

@@ -189,7 +189,7 @@ def test_json_is_plain_and_without_nan(findings):
 def test_json_names_a_group_and_a_cell_first_and_then_their_statistics(findings):
     part = findings.to_dict()["tasks"][0]
     statistics = ["seeds", "return", "return_sd", "return_iqm", "cost", "cost_sd", "cost_iqm"]
-    assert list(part["groups"][0]) == ["lambda", *statistics, "violations"]
+    assert list(part["groups"][0]) == ["lambda", *statistics, "violations", "env_steps"]
     marks = ["violated", "best", "violation", "gap", "gap_normalised", "env_steps"]
     marks += ["over_training"]
     assert list(part["comparison"][0]) == ["rule", "limit", "lambda", *statistics, *marks]
@@ -241,6 +241,10 @@ def test_the_published_table_as_a_study_agrees_with_itself():
         assert cell.return_ == pytest.approx(
             cell.published_return
         ) and cell.return_sd == pytest.approx(cell.published_return_sd)
-        assert cell.return_z == pytest.approx(0, abs=1e-6) and cell.cost_z == pytest.approx(
-            0, abs=1e-6
-        )
+        assert cell.return_t == pytest.approx(0, abs=1e-6)
+        assert cell.cost_t == pytest.approx(0, abs=1e-6)
+        assert cell.return_p == pytest.approx(1) and cell.cost_p_holm == pytest.approx(1)
+    overall = comparison.overall
+    assert overall and overall.values == 96 and overall.below == overall.below_holm == 0
+    assert overall.same_marks == overall.cells == 48
+    assert overall.median_distance == pytest.approx(0, abs=1e-6)

@@ -59,11 +59,28 @@ def test_compare_paper_finds_the_cells_in_common(opened, capsys):
     assert main(["compare-paper", "a-study", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {(cell["limit"], cell["rule"]) for cell in found["cells"]} == {
-        (25.0, rule) for rule in ("fixed", "ga", "pid")
+        (10.0, "fixed"),
+        *((25.0, rule) for rule in ("fixed", "ga", "pid")),
     }
-    assert "3 of the 48 published cells are in this study." in found["notes"]
+    assert "4 of the 48 published cells are in this study." in found["notes"]
+    assert found["overall"]["values"] == 8
     assert main(["compare-paper", "a-study"]) == 0
     assert "published" in capsys.readouterr().out
+
+
+def test_compare_paper_takes_lambda_star_as_published_and_from_another_study(opened, capsys):
+    """At limit 25 the runs at lambda*; as published the nearest of all, which a note names."""
+    assert main(["compare-paper", "a-study", "--json"]) == 0
+    usual = json.loads(capsys.readouterr().out)
+    words = ["compare-paper", "a-study", "--published", "--sweep", "another", "--json"]
+    assert main(words) == 0
+    published = json.loads(capsys.readouterr().out)
+    assert opened == ["a-study", "a-study", "another"]
+    for found in (usual, published):
+        fixed = {cell["limit"]: cell for cell in found["cells"] if cell["rule"] == "fixed"}
+        assert set(fixed) == {10.0, 25.0} and all(cell["lambda"] > 0 for cell in fixed.values())
+        assert any("Fixed lambda* of SafetyPointGoal1-v0 at limit 10" in n for n in found["notes"])
+    assert not any("at limit 25" in note for note in usual["notes"])
 
 
 def test_figures_writes_files(opened, capsys, tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ from saddle.multipliers import (
 from saddle.population import Population
 
 PLAIN = {
-    "rsi": False,
+    "rsi": "off",
     "standardise": False,
     "obs_norm": False,
     "hidden": (16, 16),

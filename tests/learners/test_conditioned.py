@@ -20,7 +20,7 @@ from saddle.multipliers import Dial, Fixed
 from saddle.population import Population
 
 PLAIN = {
-    "rsi": False,
+    "rsi": "off",
     "standardise": False,
     "obs_norm": False,
     "hidden": (32, 32),

@@ -13,9 +13,9 @@ import pytest
 from scipy.stats import norm
 
 from saddle.errors import SaddleError
-from saddle.learners import SAC, adam
+from saddle.learners import SAC, adam, scale
 from saddle.learners.networks.squashed import HIGHEST, LOWEST, Squashed
-from saddle.learners.sac import actor, critics, draws, networks, scale, update
+from saddle.learners.sac import actor, critics, draws, networks, update
 from saddle.learners.sac.actions import RealActions
 from saddle.learners.sac.draws import Draws
 from saddle.learners.sac.networks import Critics, Networks
@@ -211,7 +211,7 @@ def same(a, b):
 
 
 def test_beta_looks_at_the_first_actor_update_and_then_every_so_many():
-    looks = [scale.is_due(SAC(), jnp.int32(number)) for number in range(1, 151)]
+    looks = [update.looks_at_scale(SAC(), jnp.int32(number)) for number in range(1, 151)]
     assert [number for number, look in enumerate(looks, 1) if look] == [1, 50, 100, 150]
 
 
@@ -243,21 +243,8 @@ def test_with_lambda_one_and_no_memory_both_pull_equally_hard():
         np.testing.assert_allclose(adam.norm(of_cost), reward, rtol=1e-4)
 
 
-def test_beta_can_be_bounded():
-    """Each ratio before it is averaged, from 1 on."""
-    sac = SAC(rsi_max=10.0)
-    beta = scale.start(sac, 3)
-    np.testing.assert_array_equal(beta, np.ones(3))
-    norms = jnp.array([0.0, 1e9, 0.5])
-    np.testing.assert_allclose(
-        scale.refreshed(sac, beta, jnp.float32(1.0), norms), [1.9, 0.91, 1.1], rtol=1e-6
-    )
-    free = scale.refreshed(SAC(), scale.start(SAC(), 1), jnp.float32(1.0), jnp.zeros(1))
-    np.testing.assert_allclose(free, [1e8], rtol=1e-5)
-
-
 def test_without_scale_invariance_beta_is_one():
-    found = small_updates(4, rsi=False)
+    found = small_updates(4, rsi="off")
     np.testing.assert_array_equal(found[-1][0].beta, np.ones(2))
 
 

@@ -17,7 +17,7 @@ from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import Population
 
 SMALL = {
-    "rsi": False,
+    "rsi": "off",
     "random_steps": 4000,
     "replay": 40_000,
     "hidden": (32, 32),

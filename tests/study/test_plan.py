@@ -174,6 +174,24 @@ def test_limits_by_task_and_by_constraint(tmp_path):
             None,
             "takes lambda\\* from 'compare', which has no fixed",
         ),
+        (
+            'lambda_star = "sweep"',
+            'lambda_star = "sweep"\nlambda_star_method = "lowess"',
+            20,
+            "lambda_star_method is 'lowess', but must be one of 'profile', 'published'",
+        ),
+        (
+            'lambda_star = "sweep"',
+            'lambda_star_method = "published"',
+            17,
+            "a lambda_star_method, but no lambda_star: name the stage",
+        ),
+        (
+            "limits = [10, 25]",
+            'limits = [[10, 3]]\nlambda_star_method = "published"',
+            17,
+            "several constraints, for which lambda\\* was never published",
+        ),
         ("lambdas = {", "limits = [3]\nlambdas = {", 13, "has limits, but no rule that uses them"),
         ("count = 5", "cnt = 5", 15, "lambdas must be a list, or a table with from, to and count"),
         (
@@ -205,6 +223,17 @@ def test_a_mistake_is_named_with_its_line(tmp_path, old, new, line, words):
         read_file(file)
     assert str(caught.value).startswith(f"{file}:{line}:" if line else f"{file}: ")
     assert "\n" not in str(caught.value)
+
+
+def test_lambda_star_as_published_is_asked_for_by_a_file_or_for_a_whole_study(tmp_path):
+    asked = 'lambda_star = "sweep"\nlambda_star_method = "published"'
+    plan = read_file(written(tmp_path, FILE.replace('lambda_star = "sweep"', asked)))
+    assert plan.stages[1].lambda_star_method == "published"
+    assert plan_from(to_dict(plan)) == plan
+    assert {run.star_method for run in runs(plan) if run.star} == {"published"}
+    usual = read_file(written(tmp_path, FILE))
+    assert "lambda_star_method" not in to_dict(usual)["stages"][1]  # as before there was a choice
+    assert presets.load(str(tmp_path / "study.toml"), published=True) == plan
 
 
 def test_files_that_are_no_study(tmp_path):

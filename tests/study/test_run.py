@@ -52,7 +52,10 @@ def test_lambda_star_comes_from_the_sweep(tmp_path):
         Stage("sweep", lambdas=lambdas),
         Stage("compare", lambda_star="sweep", limits=((10.0,), (25.0,), (99.0,))),
     )
-    study, _ = work(small(stages=stages, members=50), tmp_path / "s")
+    study, notes = work(small(stages=stages, members=50), tmp_path / "s")
+    (said,) = [text for text in notes.said if text.startswith("limit ")]
+    assert said.startswith(f"limit 99 of {TASK}: does not bind")
+    assert said.endswith("the fixed lambda is 0.1")
     stars = study.runs.filter(stage="compare")
     found = dict(stars.group_by("limit").agg(pl.col("lambda").first()).iter_rows())
     assert found[10.0] == pytest.approx(3.0, rel=0.05)

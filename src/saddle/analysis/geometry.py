@@ -69,7 +69,7 @@ def geometry(sweep: prof.Sweep, options: Options, means: prof.Fits | None = None
     }
     published = options.construction == "published"
     if published:
-        shape = prof.smoothed(sweep, means, prof.even_grid(means, options), options)
+        shape = prof.joined_in_logarithm(sweep, at_lambdas, options)
         points = at_lambdas
     else:
         fallen = _falling(sweep, means, stretches, banded)

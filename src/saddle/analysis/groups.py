@@ -41,6 +41,7 @@ def groups(
             f.Group(
                 float(lam),
                 violations=tuple(violation(costs, limit, violates) for limit in limits),
+                env_steps=int(rows["env_steps"].to_numpy().min()),
                 others=tuple(lambdas[i] for i in view.places),
                 **stats,
             )

@@ -33,6 +33,7 @@ def at_limit(
         status=status,
         reason=found.reason,
         lambda_=found.lambda_,
+        train_at=train_at(geo, found, limit),
         crossings=tuple(
             prof.from_axis(prof.crossings(shape.axis, shape.costs.value, limit), options).tolist()
         ),
@@ -64,6 +65,28 @@ def crossing(geo: Geometry, limit: float) -> Crossing:
     return Crossing(places, status, reason, lambda_between(geo, places), reached)
 
 
+def train_at(geo: Geometry, found: Crossing, limit: float) -> float:
+    """The lambda to train with for this limit: lambda*, or a setting of the sweep instead of it.
+
+    Where the limit does not bind that is the smallest lambda, which returns most. Where it is not
+    reached it is the nearest setting; the published study is read as taking the sweep's end.
+    """
+    if found.status == "reached":
+        return float(prof.from_axis(found.places[:1], geo.options)[0])
+    if found.status == "always below":
+        return float(geo.means.lambdas[0])
+    if geo.options.construction == "published":
+        return float(geo.means.lambdas[-1])
+    return float(geo.means.lambdas[_nearest(geo, limit)])
+
+
+def _nearest(geo: Geometry, limit: float) -> int:
+    """Index of the setting of the sweep whose mean cost is nearest to the limit, the first of
+    several.
+    """
+    return int(np.abs(geo.means.costs.value - limit).argmin())
+
+
 def lambda_between(geo: Geometry, places: np.ndarray) -> f.Estimate:
     """The lambda of the first of these places [rows], with its interval from the others."""
     lo, hi = geo.band(places[1:])
@@ -82,9 +105,21 @@ def _status(geo: Geometry, place: float, limit: float) -> tuple[f.Status, str]:
             f"within {limit:g} already; lambda* is at most {low:.3g}"
         )
     if np.isposinf(place):
-        return "always above", f"not reachable: {_lowest(geo, limit)}, above {limit:g}"
+        lowest = _lowest(geo, limit)
+        return "always above", f"not reachable: {lowest}, above {limit:g}; {_instead(geo, limit)}"
     lam = prof.from_axis(np.array(place), geo.options)
     return "reached", f"the cost profile falls through {limit:g} at lambda {lam:.3g}"
+
+
+def _instead(geo: Geometry, limit: float) -> str:
+    """Which setting of the sweep stands for a lambda* that there is not."""
+    if geo.options.construction == "published":
+        return f"the sweep ends at lambda {geo.means.lambdas[-1]:.3g}"
+    index = _nearest(geo, limit)
+    return (
+        f"its nearest setting is lambda {geo.means.lambdas[index]:.3g}, with a mean cost of "
+        f"{geo.means.costs.value[index]:.3g}"
+    )
 
 
 def _lowest(geo: Geometry, limit: float) -> str:
@@ -129,5 +164,16 @@ def difference(limit: float, training: f.Estimate) -> f.Estimate:
 
 def without_profile(limit: float, reason: str) -> f.LimitFinding:
     """A limit of which a study without a sweep says nothing."""
-    nothing = NO_ESTIMATE
-    return f.LimitFinding(limit, None, reason, nothing, (), None, nothing, None, nothing, ())
+    return f.LimitFinding(
+        limit=limit,
+        status=None,
+        reason=reason,
+        lambda_=NO_ESTIMATE,
+        train_at=None,
+        crossings=(),
+        reached_share=None,
+        return_=NO_ESTIMATE,
+        regime=None,
+        violation_share=NO_ESTIMATE,
+        margins=(),
+    )

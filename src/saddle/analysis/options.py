@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from saddle.config import LambdaStarMethod
 from saddle.errors import SaddleError
 
 
@@ -18,7 +19,9 @@ class Options:
     final_share: float = 0.05
     """Share of training, from its end, over which a run's return and cost are averaged."""
     scale: Literal["log", "linear"] = "log"
-    """Lines, and smoothing, over log lambda, or over lambda as the published scripts do."""
+    """Lines, and smoothing, over log lambda, or over lambda. The published scripts smooth over
+    lambda; lines between their smoothed points are over log lambda.
+    """
     frac: float = 0.3
     """Share of the lambdas that LOWESS looks at for one point (at least five of them): for rises
     and scatter.
@@ -85,15 +88,24 @@ class Options:
         unfinished: bool,
     ) -> "Options":
         """What a command line asks for; `limits` holds one sequence per --limit."""
-        make = cls.published if published else cls
         if isinstance(constraint, str) and constraint.lstrip("-").isdecimal():
             constraint = int(constraint)
-        return make(limits=tuple(map(tuple, limits)), constraint=constraint, unfinished=unfinished)
+        return cls.by_method(
+            "published" if published else "profile",
+            limits=tuple(map(tuple, limits)),
+            constraint=constraint,
+            unfinished=unfinished,
+        )
+
+    @classmethod
+    def by_method(cls, method: LambdaStarMethod, **changes: Any) -> "Options":
+        """Options that find lambda* in this way."""
+        return cls.published(**changes) if method == "published" else cls(**changes)
 
     @classmethod
     def published(cls, **changes: Any) -> "Options":
-        """The published way: LOWESS with frac 0.5 over linear lambda, uncorrected, and running
-        maxima.
+        """The published way: LOWESS with frac 0.5 over linear lambda, uncorrected, lines over log
+        lambda between the smoothed points, and running maxima.
         """
         return cls(
             **{

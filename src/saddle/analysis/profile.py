@@ -2,6 +2,7 @@
 or cross a limit.
 """
 
+import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -92,6 +93,21 @@ def joined(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> Fit
 
     costs = _floored(curve(means.costs), sweep)
     return Fits(_lambdas(sweep, axis, options), axis, curve(means.returns), costs)
+
+
+def joined_in_logarithm(sweep: Sweep, at_lambdas: Fits, options: Options) -> Fits:
+    """Straight lines over log lambda between neighbouring lambdas, whatever axis they are on.
+
+    With smoothed values at the lambdas this is the published profile: its grid is even in the
+    logarithm, and smoothing says nothing of what lies between two lambdas. A sweep that has
+    lambda 0 is joined over lambda itself.
+    """
+    if at_lambdas.lambdas[0] <= 0 or options.scale == "log":
+        return joined(sweep, at_lambdas, grid_with_knots(at_lambdas, options), options)
+    in_log = dataclasses.replace(options, scale="log")
+    knots = dataclasses.replace(at_lambdas, axis=to_axis(at_lambdas.lambdas, in_log))
+    shape = joined(sweep, knots, grid_with_knots(knots, in_log), in_log)
+    return dataclasses.replace(shape, axis=to_axis(shape.lambdas, options))
 
 
 def even_grid(means: Fits, options: Options) -> np.ndarray:

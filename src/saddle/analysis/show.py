@@ -16,7 +16,7 @@ from saddle.analysis.findings import (
     LimitFinding,
     TaskFindings,
 )
-from saddle.analysis.text import binds, joint_star, text, violating
+from saddle.analysis.text import binds, joint_star, t_and_p, text, violating
 from saddle.console import console
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
@@ -258,19 +258,16 @@ AGREEMENT_COLUMNS = (
     Column("rule", identifies=True),
     Column("return", right=True),
     Column("published return", right=True),
-    Column("z", right=True),
+    Column("t (p)", right=True),
     Column("cost", right=True),
     Column("published cost", right=True),
-    Column("z", right=True),
+    Column("t (p)", right=True),
     Column("mark"),
     Column(""),
 )
 
 
 def _agreement_row(cell: Agreement) -> list[str]:
-    def z(score: float | None) -> str:
-        return "-" if score is None else f"{score:+.1f}"
-
     same = (
         "same mark"
         if cell.mark == cell.published_mark
@@ -282,10 +279,10 @@ def _agreement_row(cell: Agreement) -> list[str]:
         cell.rule,
         f"{cell.return_:.2f}",
         f"{cell.published_return:.2f} ± {cell.published_return_sd:.2f}",
-        z(cell.return_z),
+        t_and_p(cell.return_t, cell.return_p, cell.return_p_holm),
         f"{cell.cost:.2f}",
         f"{cell.published_cost:.2f} ± {cell.published_cost_sd:.2f}",
-        z(cell.cost_z),
+        t_and_p(cell.cost_t, cell.cost_p, cell.cost_p_holm),
         cell.mark or "-",
         same,
     ]

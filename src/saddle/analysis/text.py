@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from saddle.analysis.findings import Estimate, JointLambda, JointMultiplier
+from saddle.analysis.welch import SURE
 
 
 def text(found: Estimate) -> str:
@@ -50,6 +51,14 @@ def _share(share: JointMultiplier) -> str:
     if share.binds is None:
         return f"{at} {binds(share)}"
     return f"{at} {'binds' if share.binds else 'does not bind'}, lambda* {joint_star(share)}"
+
+
+def t_and_p(t: float | None, p: float | None, corrected: float | None) -> str:
+    """Welch's t with its p-value; a star where that is below 0.05 also when corrected."""
+    if t is None or p is None:
+        return "-"
+    star = "*" if corrected is not None and corrected < SURE else ""
+    return f"{t:+.1f} ({p:.2g}){star}"
 
 
 def binds(share: JointMultiplier) -> str:

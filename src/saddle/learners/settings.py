@@ -10,11 +10,21 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Protocol,
+    Self,
+    get_args,
+)
 
-from tyro.conf import Suppress, arg
+from tyro.conf import Suppress
 
-from saddle.checks import at_least
+from saddle.checks import a_share, at_least, one_of
 from saddle.collect.settings import CollectSettings
 from saddle.errors import SaddleError
 from saddle.multipliers.ascent import GradientAscent
@@ -26,14 +36,35 @@ if TYPE_CHECKING:
 
 Precision = Literal["highest", "tf32", "bf16"]
 
-ScaleInvariance = Annotated[
-    bool,
-    arg(
-        help="No reward-scale invariance: beta is 1.",
-        help_behavior_hint="(default: costs are weighed by |grad of return| / |grad of cost|)",
-    ),
-]
-"""Whether costs are weighed so that at lambda = 1 reward and cost pull equally hard."""
+ScaleInvariance = Literal["published", "bounded", "off"]
+"""How costs are weighed so that at lambda = 1 reward and cost pull equally hard."""
+
+
+class ScaleSettings(Protocol):
+    """What learners with reward-scale invariance have in their settings."""
+
+    @property
+    def rsi(self) -> ScaleInvariance:
+        """Whether there is a beta, and whether it is bounded."""
+        ...
+
+    @property
+    def rsi_ema(self) -> float:
+        """Weight of the past in beta."""
+        ...
+
+    @property
+    def rsi_max(self) -> float:
+        """Of each ratio, where it is bounded; 1 / rsi_max is its least."""
+        ...
+
+
+def check_scale(settings: ScaleSettings) -> None:
+    """Refuse settings of reward-scale invariance that mean nothing."""
+    one_of(settings, "rsi", get_args(ScaleInvariance))
+    a_share(settings, "rsi_ema")
+    if not settings.rsi_max >= 1:
+        raise SaddleError(f"rsi_max is {settings.rsi_max}; it must be 1 or more")
 
 
 class Clock(NamedTuple):

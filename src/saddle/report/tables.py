@@ -13,7 +13,7 @@ from saddle import files
 from saddle.analysis.agreement import compare_with_published, mark_of
 from saddle.analysis.constraints import title
 from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
-from saddle.analysis.text import binds, joint_star
+from saddle.analysis.text import binds, joint_star, t_and_p
 from saddle.multipliers import label
 from saddle.report.style import heading, short
 
@@ -391,16 +391,18 @@ def agreement(findings: Findings) -> Table:
             label(cell.rule),
             _spread(cell.return_, cell.return_sd),
             _spread(cell.published_return, cell.published_return_sd),
-            _score(cell.return_z),
+            t_and_p(cell.return_t, cell.return_p, cell.return_p_holm),
             _spread(cell.cost, cell.cost_sd),
             _spread(cell.published_cost, cell.published_cost_sd),
-            _score(cell.cost_z),
+            t_and_p(cell.cost_t, cell.cost_p, cell.cost_p_holm),
         )
         rows.append(row)
-    columns = ("task", "limit", "rule", "return", "published", "z", "cost", "published", "z")
+    quantities = ("return", "published", "t (p)", "cost", "published", "t (p)")
+    columns = ("task", "limit", "rule", *quantities)
     numbers = _frame([cell.to_dict() for cell in cells])
     caption = (
-        "This study beside the published table; z is the difference of means in its standard error."
+        "This study beside the published table: Welch's t of the difference of means and its "
+        "p-value, with a star where that is below 0.05 also by Holm's correction for all of them."
     )
     return Table("agreement", caption, columns, tuple(rows), ("",) * len(rows), numbers)
 
@@ -417,11 +419,6 @@ def _whose(part: TaskFindings) -> dict[str, Any]:
 
 def _frame(rows: list[dict]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _score(z: float | None) -> str:
-    """A z-score with its sign."""
-    return "" if z is None else f"{z:+.1f}"
 
 
 def _spread(mean: float | None, sd: float | None) -> str:

@@ -1,12 +1,13 @@
 """Runs that wait for others: lambda* of a limit comes from the frontier of a sweep."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from saddle.config import LambdaStarMethod
 from saddle.errors import SaddleError
 from saddle.multipliers import Fixed, Lambda, rule_to_dict
 from saddle.study.columns import lambda_columns
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from saddle.analysis.findings import JointLambda
 
 FEWEST_REPLICATES = 100  # of the bootstrap, whose intervals nobody asks for here
+
+
+class Star(NamedTuple):
+    """What is trained at a limit."""
+
+    value: Lambda
+    instead: str
+    """Why this is not lambda*, in words; empty where it is."""
 
 
 def waits(frame: pl.DataFrame) -> bool:
@@ -38,15 +47,24 @@ def ready(study: Study, frame: pl.DataFrame, sweep: Study | None) -> bool:
     return not needed.is_empty() and needed["status"].is_in(["done", "failed"]).all() and not broken
 
 
-def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFrame:
-    """The unit's runs, each with the lambda* of its limit."""
+def resolve(
+    study: Study, frame: pl.DataFrame, sweep: Study | None, say: Callable[[str], None]
+) -> pl.DataFrame:
+    """The unit's runs, each with the lambda* of its limit. `say` is told of limits that have
+    none.
+    """
     source = sweep or study
     limits = [tuple(facts_of(params)["limits"]) for params in frame["params"]]
     with source.reading():
-        stars = lambda_stars(_sweep_runs(source, frame), source.scan_metrics(), limits)
+        method = facts_of(frame["params"][0]).get("star_method", "profile")
+        stars = lambda_stars(_sweep_runs(source, frame), source.scan_metrics(), limits, method)
+    for limit, star in stars.items():
+        if star.instead:
+            at = ", ".join(f"{entry:g}" for entry in limit)
+            say(f"limit {at} of {frame['task'][0]}: {star.instead}")
     changes = []
     for params, limit in zip(frame["params"], limits, strict=True):
-        rule = Fixed(stars[limit])
+        rule = Fixed(stars[limit].value)
         facts = {**json.loads(params), "rule": rule_to_dict(rule)}
         lambdas = lambda_columns(rule, len(limit))
         known = {name: value for name, value in lambdas.items() if name in frame.columns}
@@ -55,19 +73,22 @@ def resolve(study: Study, frame: pl.DataFrame, sweep: Study | None) -> pl.DataFr
 
 
 def lambda_stars(
-    runs: pl.DataFrame, metrics: pl.LazyFrame, limits: Sequence[Limit]
-) -> dict[Limit, Lambda]:
-    """lambda* of each limit, as `saddle analyze` says with its defaults, from the sweep `runs` of a
-    task and learner; with several constraints, a multiplier for each.
+    runs: pl.DataFrame,
+    metrics: pl.LazyFrame,
+    limits: Sequence[Limit],
+    method: LambdaStarMethod = "profile",
+) -> dict[Limit, Star]:
+    """lambda* of each limit, as `saddle analyze` says with its defaults or with --published, from
+    the sweep `runs` of a task and learner; with several constraints, a multiplier for each.
 
-    When the profile never crosses a limit, the end of the sweep that comes nearest: the smallest
-    lambda if the cost is below everywhere, the largest if it is above.
+    Where the profile never crosses a limit, the setting of the sweep that the analysis names.
     """
     from saddle.analysis import Options, analyze
 
     metrics = metrics.join(runs.lazy().select("run"), on="run", how="semi")
     wanted = tuple(sorted(set(limits)))
-    findings = analyze(runs, metrics, Options(limits=wanted, replicates=FEWEST_REPLICATES))
+    options = Options.by_method(method, limits=wanted, replicates=FEWEST_REPLICATES)
+    findings = analyze(runs, metrics, options)
     if findings.joint:
         return _joint_stars(findings.joint)
     found = findings.tasks
@@ -77,26 +98,25 @@ def lambda_stars(
             f"with episodes that "
             "ended in its last epochs"
         )
-    ends = {
-        "always below": found[0].profile.lambda_[0],
-        "always above": found[0].profile.lambda_[-1],
-    }
-    stars = {}
+    stars: dict[Limit, Star] = {}
     for at in found[0].limits:
-        value = at.lambda_.value if at.status == "reached" else ends[at.status or "always above"]
-        stars[at.limit,] = float(value)  # type: ignore[arg-type]
+        assert at.train_at is not None  # there is a profile
+        instead = ""
+        if at.status != "reached":
+            instead = f"{at.reason}; the fixed lambda is {at.train_at:.3g}"
+        stars[at.limit,] = Star(at.train_at, instead)
     return stars
 
 
-def _joint_stars(joint: "Sequence[JointLambda]") -> dict[Limit, Lambda]:
+def _joint_stars(joint: "Sequence[JointLambda]") -> dict[Limit, Star]:
     """lambda* of each set of limits, with a multiplier for each constraint."""
-    stars: dict[Limit, Lambda] = {}
+    stars: dict[Limit, Star] = {}
     for one in joint:
         limits = tuple(share.limit for share in one.multipliers)
         lambdas = [share.train_at for share in one.multipliers if share.train_at is not None]
         if len(lambdas) < len(limits):
             raise SaddleError(f"lambda* of {one.task} cannot be told: {one.reason}")
-        stars[limits] = tuple(lambdas)
+        stars[limits] = Star(tuple(lambdas), "")
     return stars
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saddle import references
-from saddle.config import PUBLISHED_STEPS
+from saddle.config import PUBLISHED_STEPS, LambdaStarMethod
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_to_dict
 from saddle.learners.settings import differences, plain
@@ -69,6 +69,9 @@ class Stage:
     """Stage whose frontier gives lambda*: adds, at every limit, the runs with lambda fixed
     there.
     """
+    lambda_star_method: LambdaStarMethod = "profile"
+    """How it is found: from the profile that `saddle analyze` shows, or as in the published study.
+    """
     limits: tuple[Limit, ...] | Mapping[str, tuple[Limit, ...]] = ()
     """Cost limits, for all tasks or by task."""
     variants: tuple[LearnerSettings, ...] = ()
@@ -99,6 +102,22 @@ class Stage:
             _check_limits(self.name, limits)
             for rule, limit in itertools.product(self.moving, limits):
                 rule.check_limits(limit)
+            self._check_method(limits)
+
+    def _check_method(self, limits: tuple[Limit, ...]) -> None:
+        """What the published study did it did with one constraint, and with a sweep."""
+        if self.lambda_star_method == "profile":
+            return
+        if self.lambda_star is None:
+            raise SaddleError(
+                f"stage {self.name!r} has a lambda_star_method, but no lambda_star: name the stage "
+                f"that gives it"
+            )
+        if any(len(limit) > 1 for limit in limits):
+            raise SaddleError(
+                f"stage {self.name!r} has several constraints, for which lambda* was never "
+                f"published; leave lambda_star_method out"
+            )
 
     @property
     def moving(self) -> tuple[Rule, ...]:
@@ -244,7 +263,7 @@ class Plan:
 @dataclass(frozen=True)
 class Run:
     """One planned run. `rule` is None where lambda* is not known yet; `star` then names the stage
-    that gives it.
+    that gives it, and `star_method` says how.
     """
 
     name: str
@@ -255,6 +274,7 @@ class Run:
     limit: Limit | None
     seed: int
     star: str | None = None
+    star_method: LambdaStarMethod = "profile"
 
 
 def runs(plan: Plan) -> list[Run]:
@@ -265,7 +285,10 @@ def runs(plan: Plan) -> list[Run]:
             for label, rule, limit, star in _multipliers(stage, task):
                 for seed in plan.seeds:
                     name = run_name(task, learner, plan.learner, label, seed)
-                    found.append(Run(name, stage.name, task, learner, rule, limit, seed, star))
+                    method = stage.lambda_star_method
+                    found.append(
+                        Run(name, stage.name, task, learner, rule, limit, seed, star, method)
+                    )
     return found
 
 
@@ -366,10 +389,16 @@ def _stage_dict(stage: Stage) -> dict[str, Any]:
         "lambdas": [list(x) if isinstance(x, tuple) else x for x in stage.lambdas],
         "rules": [_rule_dict(rule) for rule in stage.rules],
         "lambda_star": stage.lambda_star,
+        "lambda_star_method": _unless(stage.lambda_star_method, "profile"),
         "limits": limits,
         "variants": [learner_to_dict(learner) for learner in stage.variants],
     }
     return {key: value for key, value in full.items() if value not in (None, [], {})}
+
+
+def _unless(value: str, usual: str) -> str | None:
+    """None for what is usual: a plan says what differs, so that older ones read alike."""
+    return None if value == usual else value
 
 
 def _rule_dict(rule: Rule) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
         "rule": rule_to_dict(run.rule) if run.rule else None,
         "limits": list(limits),
         "learner": learner_to_dict(run.learner),
-        **({"star": run.star} if run.star else {}),
+        **({"star": run.star, "star_method": run.star_method} if run.star else {}),
     }
     if count > 1:
         params["constraints"] = list(constraint_names(run.task))

@@ -162,9 +162,14 @@ PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
 """Name -> what it is, and its plan."""
 
 
-def load(name: str, layout: Layout | None = None, precision: Precision | None = None) -> Plan:
+def load(
+    name: str,
+    layout: Layout | None = None,
+    precision: Precision | None = None,
+    published: bool = False,
+) -> Plan:
     """The preset of that name, or the plan in that study file; in another layout or precision if
-    one is given.
+    one is given. `published`: every stage that takes lambda* finds it as the published study did.
     """
 
     def adapted(learner: LearnerSettings) -> LearnerSettings:
@@ -175,7 +180,16 @@ def load(name: str, layout: Layout | None = None, precision: Precision | None = 
     stages = tuple(
         replace(stage, variants=tuple(map(adapted, stage.variants))) for stage in plan.stages
     )
+    if published:
+        stages = tuple(map(_as_published, stages))
     return replace(plan, learner=adapted(plan.learner), stages=stages)
+
+
+def _as_published(stage: Stage) -> Stage:
+    """The stage with its lambda*, if it takes one, found as the published study did."""
+    if stage.lambda_star is None:
+        return stage
+    return replace(stage, lambda_star_method="published")
 
 
 def _named(name: str) -> Plan:

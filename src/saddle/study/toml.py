@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from saddle.config import LambdaStarMethod
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class, learner_from, learner_to_dict
 from saddle.multipliers import Lambda, Rule, lambda_of, rule_class, rule_from, rules
@@ -107,9 +108,10 @@ class _Reader:
                 self._learner(variant, (*at, "variants", i), learner)
                 for i, variant in enumerate(variants)
             )
-        for key in ("name", "lambda_star"):
+        kinds = {"name": str, "lambda_star": str, "lambda_star_method": LambdaStarMethod}
+        for key, kind in kinds.items():
             if key in fields:
-                read[key] = self._typed(fields[key], str, (*at, key))
+                read[key] = self._typed(fields[key], kind, (*at, key))
         return self._made(lambda: Stage(**read), at)
 
     def _lambdas(self, value: Any, at: Place) -> tuple[Lambda, ...]:

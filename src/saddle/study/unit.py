@@ -144,7 +144,7 @@ class UnitRun:
         """
         self._clear_remains()
         if dependent.waits(self.frame):
-            self.frame = dependent.resolve(self.study, self.frame, sweep)
+            self.frame = dependent.resolve(self.study, self.frame, sweep, self.listener.say)
         self._compiles = program is None
         if program is None:
             program = make_program(self.frame, self._make)

@@ -8,9 +8,15 @@ from saddle.analysis.from_store import analyze_store
 from saddle.analysis.show import show_agreement
 
 
-def compare_paper(study: Path, as_json: bool) -> None:
-    """Print the comparison of the study in this directory beside the published one."""
-    comparison = compare_with_published(analyze_store(study, Options()))
+def compare_paper(study: Path, published: bool, sweep: Path | None, as_json: bool) -> None:
+    """Print the comparison of the study in this directory beside the published one.
+
+    `published` takes lambda* as the published study did, `sweep` from another study.
+    """
+    options = Options.by_method("published" if published else "profile")
+    findings = analyze_store(study, options)
+    swept = None if sweep is None else analyze_store(sweep, options)
+    comparison = compare_with_published(findings, swept)
     if as_json:
         print(comparison.to_json(indent=2))
     else:

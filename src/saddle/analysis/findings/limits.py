@@ -38,6 +38,11 @@ class LimitFinding:
     """lambda*, None unless reached; an end of None lies beyond the sweep. Also without a value an
     end may be known.
     """
+    train_at: float | None
+    """The lambda to train with: lambda*, or where there is none a setting of the sweep. That is its
+    smallest lambda where the limit does not bind; where the limit is not reached the one whose
+    mean cost comes nearest, or in the published way the largest. None: there is no sweep.
+    """
     crossings: tuple[float, ...]
     """Every lambda at which the cost profile falls through the limit; lambda* is the first."""
     reached_share: float | None

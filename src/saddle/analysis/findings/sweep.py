@@ -27,6 +27,8 @@ class Group(
     """All seeds of one fixed lambda. Values are of the final share of training."""
 
     violations: tuple[Violation, ...]
+    env_steps: int
+    """That each of its runs had; of runs of different lengths, the fewest."""
     others: tuple[float, ...] = field(default=(), metadata=IF_ANY)
     """Lambdas of the other constraints."""
 

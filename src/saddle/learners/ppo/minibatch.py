@@ -12,12 +12,11 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Num, Shaped
 
-from saddle.learners import adam
+from saddle.learners import adam, scale
 from saddle.learners.networks import distributions, plain
 from saddle.learners.networks.backend import choose
 from saddle.learners.networks.distributions import Actor, Distribution, Score
 from saddle.learners.networks.plain import Net
-from saddle.learners.ppo import scale
 from saddle.learners.ppo.settings import BLOCK, PPO
 
 
@@ -91,7 +90,7 @@ def init(key: Array, ppo: PPO, obs_dim: int, family: Distribution, constraints: 
         critics=critics,
         actor_adam=adam.init(actor),
         critic_adams=tuple(adam.init(critic) for critic in critics),
-        beta=scale.start(constraints),
+        beta=scale.start(ppo, constraints),
     )
 
 
@@ -182,10 +181,11 @@ def _actor_gradient(
     scores = _scores(ppo, family, state.actor, view, samples)
     ratio = jnp.exp(scores.log_prob - samples.log_prob)
     norms, deltas = _surrogate_norms(ppo, view, scores, weight * ratio, samples.advantage)
-    beta = scale.refresh(ppo, state.beta, *norms) if ppo.rsi else jnp.ones_like(state.beta)
+    off = ppo.rsi == "off"
+    beta = jnp.ones_like(state.beta) if off else scale.refreshed(ppo, state.beta, *norms)
     reward_advantage = samples.advantage[:, 0]
     cost_advantages = samples.advantage[:, 1:]
-    advantage = scale.combine(reward_advantage, cost_advantages, samples.lam, beta)
+    advantage = _combined(reward_advantage, cost_advantages, samples.lam, beta)
 
     clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
     surrogate = jnp.sum(weight * jnp.minimum(ratio * advantage, clipped))
@@ -199,6 +199,14 @@ def _actor_gradient(
         net = jax.tree.map(lambda g, h: g - ppo.entropy * h, net, bonus.net)
     spread = pull @ scores.slope.log_std - ppo.entropy * bonus.log_std
     return Actor(net, spread), beta, loss, norms
+
+
+def _combined(reward_adv: Array, cost_adv: Array, lam: Array, beta: Array) -> Array:
+    """(A_r - sum lambda beta A_c) / (1 + sum lambda), each sample at its own multipliers.
+
+    reward_adv [N], cost_adv and lam [N, m], beta [m] -> [N].
+    """
+    return (reward_adv - jnp.sum(cost_adv * (lam * beta), -1)) / (1 + lam.sum(-1))
 
 
 class _Scores(NamedTuple):
@@ -246,7 +254,7 @@ def _surrogate_norms(
 
     And the samples' own gradients, not yet weighted.
     """
-    if not ppo.rsi:
+    if ppo.rsi == "off":
         nothing = (jnp.full((), jnp.nan), jnp.full(advantage.shape[1] - 1, jnp.nan))
         return nothing, choose(ppo).deltas(ppo, view, scores.trace, scores.slope.output)
     weights = weight * advantage.T

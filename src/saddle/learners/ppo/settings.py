@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from tyro.conf import arg
 
 from saddle.checks import a_share, at_least, layers, positive
-from saddle.learners.settings import LearnerSettings, ScaleInvariance
+from saddle.learners.settings import LearnerSettings, ScaleInvariance, check_scale
 
 if TYPE_CHECKING:
     from saddle.learners.ppo.learner import PPOLearner
@@ -97,12 +96,17 @@ class PPO(LearnerSettings):
     """Weight of the critics' sum of squared parameters."""
     log_std: float = 0.0
     """Initial log of the policy's standard deviation."""
-    rsi: ScaleInvariance = True
-    """Reward-scale invariance: weigh costs by beta = |grad of return| / |grad of cost|."""
+    rsi: ScaleInvariance = "published"
+    """Reward-scale invariance: costs are weighed by beta, the mean of |grad of return| / |grad of
+    cost|. 'published' has no bound, 'bounded' keeps each ratio within [1 / rsi_max, rsi_max], 'off'
+    makes beta 1.
+    """
     rsi_ema: float = 0.9
     """Weight of the past in beta."""
-    rsi_max: float = math.inf
-    """Largest beta. The published study has none; with no cost in a batch beta explodes."""
+    rsi_max: float = 10.0
+    """Of each ratio before the mean, where rsi is 'bounded': beta then begins at 1. Without a bound
+    beta explodes where there is no cost in a batch.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", tuple(self.hidden))
@@ -111,10 +115,10 @@ class PPO(LearnerSettings):
             at_least(self, field, 1)
         for field in ("clip", "entropy", "actor_lr", "critic_lr", "critic_l2", "target_kl"):
             at_least(self, field, 0.0)
-        for field in ("gamma", "lam", "cost_gamma", "cost_lam", "rsi_ema"):
+        for field in ("gamma", "lam", "cost_gamma", "cost_lam"):
             a_share(self, field)
-        for field in ("max_grad_norm", "rsi_max"):
-            positive(self, field)
+        positive(self, "max_grad_norm")
+        check_scale(self)
         layers(self, "hidden")
 
     def learner(self, spec: "TaskSpec") -> "PPOLearner":
@@ -146,7 +150,7 @@ class PPO(LearnerSettings):
         hidden = sum(before * after for before, after in itertools.pairwise(self.hidden))
         first = obs_dim * self.hidden[0]
         last = self.hidden[-1]
-        gradients = 2 + constraints if self.rsi else 1
+        gradients = 1 if self.rsi == "off" else 2 + constraints
         actor = (1 + gradients) * (first + hidden + last * action_dim) + hidden + last * action_dim
         critic = 2 * (first + hidden + last) + hidden + last
         return 2.0 * self.passes * self.steps_per_epoch * (actor + (1 + constraints) * critic)

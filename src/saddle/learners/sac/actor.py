@@ -6,10 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.learners import adam
+from saddle.learners import adam, scale
 from saddle.learners.networks import plain
 from saddle.learners.networks.plain import Net
-from saddle.learners.sac import scale
 from saddle.learners.sac.actions import Actions
 from saddle.learners.sac.draws import Draws
 from saddle.learners.sac.networks import Networks, cautious, temperature, values
@@ -144,7 +143,7 @@ def _rescaled(
     """
     m = networks.beta.shape[0]
     nothing = (jnp.full((), jnp.nan), jnp.full(m, jnp.nan))
-    if not sac.rsi:
+    if sac.rsi == "off":
         return networks, *nothing
 
     def look(beta: Array) -> tuple[Array, Array, Array]:

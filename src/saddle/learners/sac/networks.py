@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.learners import adam
+from saddle.learners import adam, scale
 from saddle.learners.adam import Adam
 from saddle.learners.networks import plain
 from saddle.learners.networks.plain import Net
-from saddle.learners.sac import scale
 from saddle.learners.sac.actions import Actions
 from saddle.learners.sac.settings import SAC
 

@@ -4,7 +4,6 @@ JAX.
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
@@ -13,7 +12,7 @@ from tyro.conf import Suppress, arg
 
 from saddle.checks import a_share, at_least, layers, positive
 from saddle.errors import SaddleError
-from saddle.learners.settings import Clock, LearnerSettings, ScaleInvariance
+from saddle.learners.settings import Clock, LearnerSettings, ScaleInvariance, check_scale
 
 if TYPE_CHECKING:
     from saddle.learners.sac.learner import SACLearner
@@ -120,17 +119,20 @@ class SAC(LearnerSettings):
     """Gradients of the actor, of both reward critics together and of each cost critic are scaled
     down to this norm.
     """
-    rsi: ScaleInvariance = True
-    """Reward-scale invariance: weigh costs by beta = |grad of return| / |grad of cost|."""
+    rsi: ScaleInvariance = "published"
+    """Reward-scale invariance: costs are weighed by beta, the mean of |grad of return| / |grad of
+    cost|. 'published' has no bound, 'bounded' keeps each ratio within [1 / rsi_max, rsi_max], 'off'
+    makes beta 1.
+    """
     rsi_every: int = 50
     """Actor updates between two looks at the gradients' norms."""
     rsi_batch: int = 128
     """Observations of an update, drawn with replacement, that such a look takes."""
     rsi_ema: float = 0.9
     """Weight of the past in beta."""
-    rsi_max: float = math.inf
-    """Each ratio lies between 1 / rsi_max and this before it goes into beta, which then begins at
-    1. The published study has no bound; where a cost critic is flat, beta is the inverse of noise.
+    rsi_max: float = 10.0
+    """Of each ratio before the mean, where rsi is 'bounded': beta then begins at 1. Without a bound
+    beta is the inverse of noise where a cost critic is flat.
     """
     clock: Literal["epoch", "update"] = "epoch"
     """When rules move lambda: once an epoch in which an episode ended, or after every cycle's
@@ -147,11 +149,10 @@ class SAC(LearnerSettings):
             at_least(self, field, 1)
         for field in ("random_steps", "actor_lr", "critic_lr", "alpha", "warmup_epochs"):
             at_least(self, field, 0)
-        for field in ("gamma", "cost_gamma", "polyak", "rsi_ema"):
+        for field in ("gamma", "cost_gamma", "polyak"):
             a_share(self, field)
         positive(self, "max_grad_norm")
-        if not self.rsi_max >= 1:
-            raise SaddleError(f"rsi_max is {self.rsi_max}; it must be 1 or more")
+        check_scale(self)
         layers(self, "hidden")
         if self.cost_caution and self.cost_critics == 1:
             raise SaddleError(

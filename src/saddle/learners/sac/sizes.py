@@ -11,7 +11,7 @@ LAPTOP = SAC(
     alpha=1e-3,
     replay=160_000,
     random_steps=4_000,
-    rsi_max=10.0,
+    rsi="bounded",
     window=24,
 )
 """Small networks with more updates and a faster actor, for a CPU: a frontier in minutes. Not the
@@ -30,7 +30,7 @@ FAST = SAC(
     replay=500_000,
     replay_type="bf16",
     random_steps=10_240,
-    rsi_max=10.0,
+    rsi="bounded",
     window=100,
 )
 """Many worlds and large batches, eight transitions replayed for each step, for a GPU. Not the

@@ -7,7 +7,7 @@ targets. N transitions of a batch, m constraints.
 import jax
 from jax import Array
 
-from saddle.learners.sac import actor, critics, scale
+from saddle.learners.sac import actor, critics
 from saddle.learners.sac.actions import Actions
 from saddle.learners.sac.actor import ActorStats
 from saddle.learners.sac.critics import CriticStats
@@ -43,7 +43,7 @@ def update(
     networks, critic_stats = critics.step(sac, actions, networks, batch, drawn.following)
 
     def move(networks: Networks) -> tuple[Networks, ActorStats]:
-        looks = scale.is_due(sac, number // sac.delay)
+        looks = looks_at_scale(sac, number // sac.delay)
         networks, stats = actor.step(sac, actions, networks, batch.obs, lam, drawn, looks)
         return networks._replace(targets=_nearer(sac, networks)), stats
 
@@ -53,6 +53,11 @@ def update(
     moves = number % sac.delay == 0
     networks, actor_stats = jax.lax.cond(moves, move, rest, networks)
     return networks, (critic_stats, actor_stats)
+
+
+def looks_at_scale(sac: SAC, number: Array) -> Array:
+    """Whether the actor update of that number, from 1, looks at the gradients to refresh beta."""
+    return (number == 1) | (number % sac.rsi_every == 0)
 
 
 def _nearer(sac: SAC, networks: Networks) -> Critics:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from saddle.study import plan as plans
+from saddle.study.params import upgraded_plan
 from saddle.study.presets import PRESETS
 
 
@@ -11,7 +12,7 @@ def reproduce(manifest: dict[str, Any]) -> dict[str, Any]:
     """Command that runs the study again, the study file it needs (or None), and a sentence where it
     takes more.
     """
-    plan = manifest.get("plan", {})
+    plan = upgraded_plan(manifest.get("plan", {}))
     if "stages" not in plan:
         return {
             "command": None,

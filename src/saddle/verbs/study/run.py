@@ -35,6 +35,7 @@ def run(
     members: int | None = None,
     layout: Layout | None = None,
     precision: Precision | None = None,
+    published: bool = False,
     as_json: bool = False,
     program: str = POPULATION,
     began: float | None = None,
@@ -46,7 +47,7 @@ def run(
     """
     if address is not None and engine != "ray":
         raise SaddleError("--address is the Ray cluster's; add --engine ray")
-    plan = presets.load(name, layout, precision)
+    plan = presets.load(name, layout, precision, published)
     if members is not None:
         plan = dataclasses.replace(plan, members=members)
     limit = None if limit_time is None else seconds(limit_time)

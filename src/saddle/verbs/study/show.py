@@ -72,8 +72,9 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
         if stage.lambda_star:
             here = stage.lambda_star in {other.name for other in plan.stages}
             where = "" if here else ", of another study: name it with --sweep"
+            how = ", as published" if stage.lambda_star_method == "published" else ""
             screen.print(
-                f"{stage.name}: lambda* comes from the frontier of {stage.lambda_star}{where}",
+                f"{stage.name}: lambda* comes from the frontier of {stage.lambda_star}{how}{where}",
                 markup=False,
             )
 

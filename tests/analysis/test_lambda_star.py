@@ -1,0 +1,86 @@
+"""lambda* by each method, and what stands for it where a limit is not reached."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.nonparametric.smoothers_lowess import lowess
+
+from saddle.analysis import Options
+from saddle.analysis.geometry import geometry
+from saddle.analysis.limits import crossing, train_at
+from saddle.analysis.profile import Sweep
+from saddle.analysis.summary import final_values
+from saddle.study import open_study
+from saddle.study.dependent import lambda_stars
+
+RESULTS = Path(__file__).parents[2] / "results"
+LIMITS = ((10.0,), (25.0,))
+
+
+def swept(name):
+    """The sweep of a study that ships, and its metrics."""
+    study = open_study(RESULTS / name)
+    return study.runs.filter(stage="sweep"), study.scan_metrics()
+
+
+def number(star):
+    """A multiplier of one constraint."""
+    assert isinstance(star.value, float)
+    return star.value
+
+
+def test_the_published_lambda_star_of_a_shipped_study():
+    """By Saddle, and by statsmodels' LOWESS with lines over log lambda between its points."""
+    runs, metrics = swept("circle1")
+    stars = lambda_stars(runs, metrics, LIMITS, "published")
+    found = {limit: number(star) for limit, star in stars.items()}
+    assert found[25.0,] == pytest.approx(0.987, abs=5e-4)
+    assert found[10.0,] == pytest.approx(1.383, abs=5e-4)
+    assert [star.instead for star in stars.values()] == ["", ""]
+    finals = final_values(runs, metrics, Options()).frame
+    means = finals.group_by("lambda").agg(pl.col("cost").mean()).sort("lambda")
+    lambdas, costs = means["lambda"].to_numpy(), means["cost"].to_numpy()
+    smooth = lowess(costs, lambdas, frac=0.5, it=0, return_sorted=False)
+    for (limit,), value in found.items():
+        expected = np.exp(np.interp(-limit, -smooth, np.log(lambdas)))
+        assert value == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_limit_that_is_not_reached_takes_the_nearest_setting_or_as_published_the_end():
+    """On Goal1 costs of 8e6 steps rise again beyond lambda 7, so nothing keeps 10 for sure."""
+    runs, metrics = swept("goal1")
+    star = lambda_stars(runs, metrics, ((10.0,),))[10.0,]
+    assert number(star) == pytest.approx(5.623, abs=1e-3)
+    assert "not reachable" in star.instead
+    assert "its nearest setting is lambda 5.62, with a mean cost of 12.7" in star.instead
+    published = lambda_stars(runs, metrics, ((10.0,),), "published")[10.0,]
+    assert number(published) == 10.0 and "the sweep ends at lambda 10" in published.instead
+
+
+@given(
+    st.lists(st.floats(0, 100), min_size=5, max_size=9),
+    st.floats(0, 120),
+    st.sampled_from(["profile", "published"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_what_is_trained_at_lies_in_the_sweep(costs, limit, method):
+    """lambda* lies between two settings; what stands for it is a setting: none is nearer."""
+    lambdas = np.geomspace(0.1, 10, len(costs))
+    column = np.array(costs)[:, None]
+    options = Options.by_method(method, replicates=100)
+    geo = geometry(Sweep(lambdas, np.arange(1), -column, column), options)
+    found = crossing(geo, limit)
+    at = train_at(geo, found, limit)
+    assert lambdas[0] <= at <= lambdas[-1]
+    if found.status != "reached":
+        (place,) = np.flatnonzero(lambdas == at)
+        if found.status == "always below":
+            assert place == 0
+        elif method == "published":
+            assert place == len(costs) - 1
+        else:
+            assert abs(costs[place] - limit) == np.abs(column - limit).min()

@@ -1,0 +1,76 @@
+"""Reward-scale invariance: the published beta, and the one with bounds."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saddle.errors import SaddleError
+from saddle.learners import PPO, SAC, scale
+
+LEARNERS = (PPO, SAC)
+NORMS = st.floats(0, 1e6, width=32)
+
+
+def betas(learner, norms):
+    """Beta of one constraint after each pair of norms, of the reward and of the cost."""
+    beta = scale.start(learner, 1)
+    found = []
+    for reward, cost in norms:
+        beta = scale.refreshed(learner, beta, jnp.float32(reward), jnp.array([cost], jnp.float32))
+        found.append(float(beta[0]))
+    return found
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_the_published_beta_begins_with_the_first_ratio_and_has_no_bound(kind):
+    assert np.isnan(scale.start(kind(), 2)).all()
+    found = betas(kind(), [(2.0, 1.0), (1.0, 1.0), (1.0, 0.0)])
+    np.testing.assert_allclose(found, [2.0, 1.9, 0.9 * 1.9 + 1e7], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_the_bounded_beta_begins_at_one_and_clips_each_ratio_before_the_mean(kind):
+    bounded = kind(rsi="bounded")
+    np.testing.assert_array_equal(scale.start(bounded, 3), np.ones(3))
+    norms = jnp.array([0.0, 1e9, 0.5])
+    found = scale.refreshed(bounded, scale.start(bounded, 3), jnp.float32(1.0), norms)
+    np.testing.assert_allclose(found, [1.9, 0.91, 1.1], rtol=1e-6)  # of 10, 0.1 and 2
+    back = betas(bounded, [(1.0, 0.0), (1.0, 1.0)])
+    np.testing.assert_allclose(back, [1.9, 1.81], rtol=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(NORMS, NORMS), min_size=1, max_size=8),
+    st.floats(1, 100),
+    st.floats(0, 1),
+)
+def test_beta_stays_within_its_bounds_whatever_the_gradients(norms, bound, ema):
+    found = betas(PPO(rsi="bounded", rsi_max=bound, rsi_ema=ema), norms)
+    assert all(1 / bound * (1 - 1e-5) <= beta <= bound * (1 + 1e-5) for beta in found)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.tuples(st.floats(0.5, 2), st.floats(0.5, 2)), min_size=60, max_size=60))
+def test_within_the_bounds_both_forget_where_they_began(norms):
+    """Ratios of 1/4 to 4 are never clipped, so after 60 of them a start of 1 has left 0.2 %."""
+    free, bounded = betas(PPO(), norms)[-1], betas(PPO(rsi="bounded"), norms)[-1]
+    assert bounded == pytest.approx(free, abs=0.9**59 * 4)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"rsi": False}, "rsi is False; it must be one of 'published', 'bounded', 'off'"),
+        ({"rsi": "on"}, "rsi is 'on'; it must be one of"),
+        ({"rsi_max": 0.5}, "rsi_max is 0.5; it must be 1 or more"),
+        ({"rsi_ema": 1.5}, "rsi_ema is 1.5"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(kind, changes, complaint):
+    with pytest.raises(SaddleError, match=complaint) as caught:
+        kind(**changes)
+    assert "\n" not in str(caught.value)
