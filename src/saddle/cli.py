@@ -78,6 +78,18 @@ def tasks(as_json: Json = False) -> None:
 
 
 @app.command
+def policies(as_json: Json = False) -> None:
+    """List the trained policies that come with a checkout of Saddle: how each was trained, and what
+    it does.
+
+    Their names stand for their paths in 'play --policy', 'evaluate' and 'train --from'.
+    """
+    from saddle.verbs.policies import policies
+
+    policies(as_json)
+
+
+@app.command
 def doctor(as_json: Json = False) -> None:
     """Say what this machine can do, and what to install for the rest."""
     from saddle.verbs.doctor import doctor
@@ -513,6 +525,13 @@ def report(
     published: Published = False,
     constraint: Constraint = None,
     unfinished: Unfinished = False,
+    draw: Annotated[
+        bool,
+        arg(
+            help="Play the study's policies first, and show episodes of them. Loads its tasks.",
+            help_behavior_hint="",
+        ),
+    ] = False,
 ) -> None:
     """Write one HTML file that shows a study, offline: frontier, profile, lambda* at any limit,
     rules compared.
@@ -520,7 +539,7 @@ def report(
     from saddle.analysis import Options
     from saddle.verbs.report import report
 
-    report(study, out, Options.of_command(limits, published, constraint, unfinished))
+    report(study, out, Options.of_command(limits, published, constraint, unfinished), draw)
 
 
 app.command(bench, name="bench", help="Measure speed on this machine.")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from saddle import files, tasks
+from saddle import files, pretrained, tasks
 from saddle.dial_inputs import Dial
 from saddle.errors import SaddleError
 from saddle.learners.networks.activations import ACTIVATIONS
@@ -91,19 +91,18 @@ def save(folder: Path, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> 
 
 def _pair(path: Path) -> tuple[Path, Path]:
     """The two files of an exported policy, both there."""
-    stem = (
-        path / "policy"
-        if path.is_dir()
-        else path.with_suffix("")
-        if path.suffix in (".npz", ".json")
-        else None
-    )
-    if stem is None:
-        raise SaddleError(
-            f"unknown policy '{path}': use 'random', 'scripted', or the path of an exported policy "
-            f"(a folder with "
-            "policy.npz and policy.json)"
-        )
+    if path.is_dir():
+        stem = path / "policy"
+    elif path.suffix in (".npz", ".json"):
+        stem = path.with_suffix("")
+    else:
+        own = pretrained.find(str(path))
+        if own is None:
+            raise SaddleError(
+                f"unknown policy '{path}': use 'random', 'scripted', or the path of an exported "
+                f"policy (a folder with policy.npz and policy.json){_own_names()}"
+            )
+        stem = own / "policy"
     pair = stem.with_name(stem.name + ".npz"), stem.with_name(stem.name + ".json")
     for file in pair:
         if not file.is_file():
@@ -112,6 +111,12 @@ def _pair(path: Path) -> tuple[Path, Path]:
                 f"a .json"
             )
     return pair
+
+
+def _own_names() -> str:
+    """The names that may be given too."""
+    names = pretrained.names()
+    return f", or one of Saddle's own: {', '.join(names)}" if names else ""
 
 
 def _read_facts(path: Path) -> dict[str, Any]:

@@ -397,3 +397,41 @@ def test_other_learners_are_drawn_beside_the_one_that_is_shown(browser, both):
     expect(row).to_contain_text("reward")
     expect(row.locator("td").last).to_have_text("-50 %")
     page.close()
+
+
+def test_charts_and_tables_are_saved_as_files(opened, tmp_path):
+    page = opened()
+
+    def saved(label):
+        with page.expect_download() as started:
+            page.get_by_role("button", name=label, exact=True).click()
+        name = started.value.suggested_filename
+        started.value.save_as(tmp_path / name)
+        return tmp_path / name
+
+    for chart in ("frontier", "profile", "training-cost"):
+        drawing = saved(f"Save {chart} as SVG")
+        assert drawing.name == f"Bend-v0-{chart}.svg"
+        text = drawing.read_text()
+        assert text.startswith("<svg") and "var(" not in text and "<path" in text
+        picture = Image.open(saved(f"Save {chart} as PNG"))
+        assert picture.format == "PNG" and picture.width > 400
+        pixels = np.asarray(picture.convert("RGB").resize((60, 40))).reshape(-1, 3)
+        assert len(np.unique(pixels, axis=0)) > 5
+    table = pl.read_csv(saved("Save comparison as CSV"))
+    assert {"limit", "rule", "return", "return lo", "return hi"} <= set(table.columns)
+    (task, *_) = shown_data(page)["tasks"]
+    cells = {(cell["limit"], cell["return"]["value"]) for cell in task["comparison"]}
+    assert set(table.select("limit", "return").iter_rows()) == cells
+
+
+def test_a_link_keeps_the_rule_or_the_lambda(opened):
+    page = opened(fragment="#task=Bend-v0&limit=25&rule=pid")
+    assert page.locator("#series option:checked").inner_text() == "PID, limit 25"
+    page.wait_for_timeout(300)  # the address follows a little later
+    assert page.url.endswith("limit=25&rule=pid")
+    page.locator("#frontier").press("Home")
+    page.wait_for_timeout(300)
+    assert page.url.endswith("limit=25&lambda=0.1")
+    page.reload()
+    assert page.locator("#series option:checked").inner_text() == "λ = 0.1"

@@ -63,6 +63,7 @@ interface PageState {
   finding: Finding | null;
   chosen: number[]; // places of series
   hover: number | null; // place of a series
+  pointed: boolean; // whether the reader chose it, since the limit moved
   near: boolean;
   sort: { column: number; down: boolean };
   frontier?: any; // charts

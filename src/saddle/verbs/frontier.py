@@ -7,7 +7,7 @@ from saddle import tasks
 from saddle.analysis import Options
 from saddle.config import USUAL_LIMIT
 from saddle.console import console
-from saddle.dial_episodes import draw_episodes
+from saddle.draw_episodes import draw_episodes
 from saddle.study.frontier import Wish, method_of, open_frontier, train_frontier
 from saddle.study.prepare import plan_of
 from saddle.study.program import POPULATION

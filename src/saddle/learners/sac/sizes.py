@@ -26,6 +26,7 @@ FAST = SAC(
     layer_norm=True,
     actor_lr=3e-4,
     critic_lr=3e-4,
+    polyak=0.02,
     tune_alpha=True,
     replay=500_000,
     replay_type="bf16",

@@ -25,6 +25,7 @@ SCRIPTS = (
     "tables",
     "answers",
     "episodes",
+    "export",
     "main",
 )  # each needs those before it
 

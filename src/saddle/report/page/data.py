@@ -102,9 +102,9 @@ def _planned(plan: dict[str, Any]) -> list[str]:
 
 
 def _task(
-    runs: pl.DataFrame, metrics: pl.DataFrame, drawn: DrawnEpisodes | None, options: Options
+    runs: pl.DataFrame, metrics: pl.DataFrame, drawn: list[DrawnEpisodes], options: Options
 ) -> dict[str, Any]:
-    """Counts, and one part per algorithm; that which episodes were drawn of has them."""
+    """Counts, and one part per algorithm; those which episodes were drawn of have them."""
     own = metrics.filter(pl.col("run").is_in(runs["run"].to_list()))
     finals = final_values(runs, own, options).frame
     findings = _answers(runs, own, finals, options)
@@ -118,8 +118,8 @@ def _task(
         part["published_comparison"] = _shown(comparison_limits(found.task))
         joint = [one for one in findings.joint if one.algorithm == found.algorithm]
         part["together"] = joint_sentences(joint)
-        is_drawn = drawn is not None and drawn.run in rows["trained"]
-        part["episodes"] = drawn.episodes if drawn and is_drawn else None
+        own_episodes = [one.episodes for one in drawn if one.run in rows["trained"]]
+        part["episodes"] = next(iter(own_episodes), None)
         part["notes"] = [*findings.notes, *_length(found.task, rows), *found.notes]
         seen = constraints.seen_by(rows.lazy(), index).collect()
         parts.append(part | _series(found, seen, constraints.seen_by(own.lazy(), index).collect()))

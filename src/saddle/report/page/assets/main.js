@@ -5,11 +5,12 @@ const data = JSON.parse($("#data").textContent);
 /** @type {any} */
 const noTask = null; // until the first is shown
 /** @type {PageState} */
-const state = { data, task: noTask, finding: null, chosen: [], hover: null, near: false, sort: { column: 0, down: false } };
+const state = { data, task: noTask, finding: null, chosen: [], hover: null, pointed: false, near: false, sort: { column: 0, down: false } };
 
 function showTask(index) {
   state.task = data.tasks[index];
   state.hover = null;
+  state.pointed = false;
   const { limits } = state.task;
   $("#limit").max = Math.max(limits.length - 1, 0);
   $("#limit-box").hidden = !limits.length;
@@ -36,8 +37,9 @@ function drawAll() {
   pairsTable(state);
   criticsTable(state);
   regimeList(state);
+  drawEpisodes(state);
   showLimit();
-  choose(state.chosen);
+  showSeries(state.chosen);
 }
 
 function redrawFrontier() {
@@ -52,6 +54,7 @@ function nearestLimit(limit) {
 
 function setLimit(index) {
   state.finding = state.task.limits[index] ?? null;
+  state.pointed = false;
   $("#snap").textContent = "";
   showLimit();
 }
@@ -72,13 +75,12 @@ function showLimit() {
   comparisonTable(state, chooseCell);
   overTrainingTable(state);
   noteList(state);
-  showEpisodes(state);
   showMarks();
   keepAddress();
 }
 
 // The page's address names what it shows, and opens there: #task=NAME&limit=25, with &algorithm= and &constraint= where
-// there are several.
+// there are several, and &rule= or &lambda= where one series is chosen.
 const several = new Set(data.tasks.map((task) => task.algorithm)).size > 1;
 
 function address() {
@@ -87,6 +89,8 @@ function address() {
   if (several) parts.set("algorithm", task.algorithm);
   if (task.constraint) parts.set("constraint", task.constraint);
   if (finding) parts.set("limit", String(finding.limit));
+  const alone = state.chosen.length === 1 ? task.series[state.chosen[0]] : null;
+  if (alone) parts.set(isSweep(alone) ? "lambda" : "rule", String(isSweep(alone) ? alone.lambda : alone.rule));
   return `#${parts}`;
 }
 
@@ -109,7 +113,17 @@ function openAddress() {
   $("#task").value = index;
   showTask(index);
   if (limit !== null && limit.trim() !== "") wantLimit(Number(limit));
+  const series = namedSeries(parts.get("rule"), parts.get("lambda"));
+  if (series !== null) choose([series]);
   return true;
+}
+
+// The series of a rule, at this limit if there is one, or of a lambda of the sweep; null: none.
+function namedSeries(rule, lambda) {
+  const { series } = state.task;
+  const all = range(series.length);
+  const own = all.filter((i) => (rule !== null ? !isSweep(series[i]) && series[i].rule === rule : isSweep(series[i]) && String(series[i].lambda) === lambda));
+  return own.find((i) => series[i].limit === state.finding?.limit) ?? own[0] ?? null;
 }
 
 function chips() {
@@ -158,11 +172,18 @@ function firstChoice() {
   return option ? option.value.split(",").map(Number) : [];
 }
 
+// By the reader, who then wants to see the episode of that point, until the limit moves.
 function choose(series) {
+  state.pointed = true;
+  showSeries(series);
+}
+
+function showSeries(series) {
   state.chosen = series;
   $("#series").value = series.join();
   drawTraining(state);
   showMarks();
+  keepAddress();
 }
 
 function chooseCell(index) {
@@ -181,6 +202,7 @@ function hover(series, chart, place) {
 function showMarks() {
   markFrontier(state, state.hover ?? (state.chosen.length === 1 ? state.chosen[0] : null));
   markProfile(state);
+  markEpisodes(state);
 }
 
 function tipContent(index) {
@@ -256,6 +278,7 @@ function start() {
   const parts = [`${used} of ${total} runs count`, shown];
   $("#summary").textContent = [...parts, `begun ${(data.study.created ?? "").slice(0, 10)}`, `Saddle ${data.study.saddle ?? ""}`].join(" · ");
   settings(data);
+  addExports(state);
   $("#app").hidden = false;
   $("#task").addEventListener("change", (event) => showTask(Number(event.target.value)));
   $("#limit").addEventListener("input", (event) => setLimit(Number(event.target.value)));

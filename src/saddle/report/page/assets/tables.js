@@ -2,7 +2,8 @@
 
 const withInterval = (estimate, text = plain) => {
   const ends = interval(estimate, text);
-  return [text(estimate.value), ...(ends ? [" ", make("small", { text: ends })] : [])];
+  const digits = { "data-value": estimate.value, "data-lo": estimate.lo, "data-hi": estimate.hi };
+  return [text(estimate.value), ...(ends ? [" ", make("small", { text: ends, ...digits })] : [])];
 };
 
 // The training limit that a rule's own seeds call for, known at limits it was trained at.

@@ -1,7 +1,8 @@
-"""What `saddle frontier` draws of an agent at several settings of its dial, and the page."""
+"""What is drawn of an agent at several multipliers, and where the page shows it."""
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def page():
 
 
 def test_nine_settings_are_drawn_in_one_world(out):
-    drawn = json.loads((out / "episodes" / "episodes.json").read_text())
+    (drawn,) = json.loads((out / "episodes" / "episodes.json").read_text())["drawn"]
     assert drawn["run"] == "PointCircle1-conditioned-dial-s0"
     lambdas = [one["lambda"] for one in drawn["episodes"]]
     assert lambdas == sorted(lambdas) and len(lambdas) == 9
@@ -72,9 +73,57 @@ def test_the_page_marks_the_setting_that_is_nearest_to_lambda_star(out, page):
         expect(marked).to_have_count(1 if finding["lambda"]["value"] else 0)
 
 
+def test_a_point_marks_its_episode_and_an_episode_its_point(out, page):
+    page.goto((out / "report.html").as_uri())
+    page.locator("#frontier").press("End")
+    (task,) = page_data(out / "report.html")["tasks"]
+    last = task["groups"][-1]["lambda"]
+    near = min(task["episodes"], key=lambda one: abs(np.log(one["lambda"] / last)))
+    marked = page.locator("#episodes figure[aria-current]")
+    expect(marked).to_contain_text(f"λ {near['lambda']:.3g}: return")
+    expect(marked).to_contain_text("nearest to λ = ")
+    page.get_by_role("button", name="Show λ 0.08 on the frontier").click()
+    expect(marked).to_contain_text("λ 0.08: return")
+    chosen = float(page.locator("#series option:checked").inner_text().split("=")[1])
+    assert chosen == pytest.approx(task["groups"][0]["lambda"], rel=1e-2)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """A sweep, of which two lambdas are ordinary policies."""
+    path = tmp_path_factory.mktemp("sweep")
+    (path / "study.toml").write_text(
+        f'tasks = ["{TASK}"]\nseeds = [0, 1]\nsteps = 4000\n'
+        '[learner]\nalgorithm = "ppo"\nsteps_per_epoch = 2000\nhidden = [8, 8]\npasses = 1\n'
+        'batch = 500\n[[stages]]\nname = "sweep"\nlambdas = [0.1, 1.0]\n'
+    )
+    assert main(["study", "run", str(path / "study.toml"), "--out", str(path / "study")]) == 0
+    return path / "study"
+
+
+def test_policies_of_a_sweep_are_drawn_when_that_is_asked_for(swept, tmp_path, capsys):
+    assert main(["report", str(swept), "--out", str(tmp_path / "plain.html")]) == 0
+    assert page_data(tmp_path / "plain.html")["tasks"][0]["episodes"] is None
+    assert main(["report", str(swept), "--draw", "--out", str(tmp_path / "drawn.html")]) == 0
+    assert f"drawing episodes of {TASK}" in capsys.readouterr().err
+    episodes = page_data(tmp_path / "drawn.html")["tasks"][0]["episodes"]
+    assert [one["lambda"] for one in episodes] == [0.1, 1.0]
+    assert (tmp_path / "drawn.html").stat().st_size < 6e6
+
+
+def test_a_study_without_policies_says_so(swept, tmp_path, capsys):
+    shutil.copytree(swept, tmp_path / "bare")
+    shutil.rmtree(tmp_path / "bare" / "policies")
+    shutil.rmtree(tmp_path / "bare" / "episodes", ignore_errors=True)
+    assert (
+        main(["report", str(tmp_path / "bare"), "--draw", "--out", str(tmp_path / "r.html")]) == 0
+    )
+    assert "has no policy to draw" in capsys.readouterr().err
+
+
 def test_a_page_without_its_pictures_is_written_all_the_same(out, tmp_path):
-    kept = out / "episodes" / "4.png"
-    aside = kept.rename(tmp_path / "4.png")
+    kept = out / "episodes" / "0-4.png"
+    aside = kept.rename(tmp_path / "0-4.png")
     assert main(["report", str(out), "--out", str(tmp_path / "report.html")]) == 0
     aside.rename(kept)
     (part,) = page_data(tmp_path / "report.html")["tasks"]
