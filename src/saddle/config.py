@@ -10,6 +10,8 @@ from saddle.multipliers.rule import Rule
 
 PUBLISHED_STEPS = 35_000_000
 """Env steps of every run of the published study."""
+PUBLISHED_UPDATES = 1750
+"""How often a rule moves lambda in such a run: once in each of its epochs of 20,000 env steps."""
 USUAL_LIMIT = 25.0
 """The cost limit that is customary with Safety-Gymnasium's tasks, where nobody says another."""
 LambdaStarMethod = Literal["profile", "published"]

@@ -75,7 +75,7 @@ def test_compare_paper_takes_lambda_star_as_published_and_from_another_study(ope
     words = ["compare-paper", "a-study", "--published", "--sweep", "another", "--json"]
     assert main(words) == 0
     published = json.loads(capsys.readouterr().out)
-    assert opened == ["a-study", "a-study", "another"]
+    assert set(opened) == {"a-study", "another"}
     for found in (usual, published):
         fixed = {cell["limit"]: cell for cell in found["cells"] if cell["rule"] == "fixed"}
         assert set(fixed) == {10.0, 25.0} and all(cell["lambda"] > 0 for cell in fixed.values())

@@ -29,6 +29,7 @@ class GradientAscent(Rule):
     label: ClassVar[str] = "GA"
     colour: ClassVar[str | None] = palette.BLUE
     marker: ClassVar[str | None] = "^"
+    rates: ClassVar[tuple[str, ...]] = ("lr",)
 
     init: float | tuple[float, ...] = 1.0
     """Lambda before the first epoch: one number for every constraint, or one for each."""

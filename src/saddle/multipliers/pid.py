@@ -33,6 +33,7 @@ class PID(Rule):
     label: ClassVar[str] = "PID"
     colour: ClassVar[str | None] = palette.PURPLE
     marker: ClassVar[str | None] = "D"
+    rates: ClassVar[tuple[str, ...]] = ("ki",)
 
     init: float | tuple[float, ...] = 1.0
     """Integral before the first epoch: one number for every constraint, or one for each."""

@@ -11,7 +11,7 @@ read settings without it.
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from saddle.checks import at_least
 from saddle.errors import SaddleError
@@ -68,12 +68,24 @@ class Rule:
     positive_limits: ClassVar[bool] = False
     """The rule divides by the limit, or needs room below it: it refuses a limit of 0."""
 
+    rates: ClassVar[tuple[str, ...]] = ()
+    """Settings in proportion to which an update moves lambda, and whose defaults are published, for
+    1750 updates: fewer take it as far with larger rates.
+    """
+
     init: float | tuple[float, ...] = 1.0
     """Lambda before the first epoch: one number for every constraint, or one for each."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "init", lambda_of(self.init))
         at_least(self, "init", 0.0)
+
+    def faster(self, factor: float) -> Self:
+        """The rule with its rates multiplied by a factor, to four digits."""
+        if factor == 1:
+            return self
+        scaled = {name: float(f"{getattr(self, name) * factor:.4g}") for name in self.rates}
+        return dataclasses.replace(self, **scaled)
 
     def numbers(self) -> dict[str, float | int | bool | tuple[float, ...]]:
         """The settings as numbers, by name: what `start` and `update` see of them."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saddle import references
-from saddle.config import PUBLISHED_STEPS, LambdaStarMethod
+from saddle.config import PUBLISHED_STEPS, PUBLISHED_UPDATES, LambdaStarMethod
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_to_dict
 from saddle.learners.settings import differences, plain
@@ -153,6 +153,10 @@ class Plan:
     chunk: Chunking = Chunking()
     members: int | None = None
     """Most runs in a unit; None takes what memory allows."""
+    scale_rates: bool = False
+    """Multiply the rates of the published rules, lr of 'ga' and ki of 'pid', by 1750 / epochs, so
+    that lambda can travel as far as in the published study.
+    """
 
     def __post_init__(self) -> None:
         if not self.tasks or not self.stages or not self.seeds:
@@ -187,6 +191,13 @@ class Plan:
     def epochs_of(self, learner: LearnerSettings) -> int:
         """Epochs of each run of this learner."""
         return self.steps // learner.steps_per_epoch
+
+    def pace_of(self, learner: LearnerSettings) -> float:
+        """The published updates of lambda over those that a run of this learner has."""
+        updates = self.epochs_of(learner)
+        if learner.rule_clock.each_cycle:
+            updates *= learner.steps_per_epoch // learner.steps_per_cycle
+        return PUBLISHED_UPDATES / updates
 
     def _check_epochs(self, learner: LearnerSettings) -> None:
         each = learner.steps_per_epoch
@@ -282,7 +293,8 @@ def runs(plan: Plan) -> list[Run]:
     found: list[Run] = []
     for stage, task in itertools.product(plan.stages, plan.tasks):
         for learner in plan.learners_of(stage):
-            for label, rule, limit, star in _multipliers(stage, task):
+            pace = plan.pace_of(learner) if plan.scale_rates else 1.0
+            for label, rule, limit, star in _multipliers(stage, task, pace):
                 for seed in plan.seeds:
                     name = run_name(task, learner, plan.learner, label, seed)
                     method = stage.lambda_star_method
@@ -369,7 +381,7 @@ units.
 def to_dict(plan: Plan) -> dict[str, Any]:
     """The plan as plain values, in the shape of a study file."""
     fields = {f.name: getattr(plan, f.name) for f in dataclasses.fields(plan)}
-    return {
+    found = {
         **{
             key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()
         },
@@ -377,6 +389,9 @@ def to_dict(plan: Plan) -> dict[str, Any]:
         "learner": learner_to_dict(plan.learner),
         "chunk": plain(plan.chunk),
     }
+    if not plan.scale_rates:
+        del found["scale_rates"]  # as before there was a choice
+    return found
 
 
 def _stage_dict(stage: Stage) -> dict[str, Any]:
@@ -414,7 +429,7 @@ def _plain(limits: tuple[Limit, ...]) -> list[Any]:
 
 
 def _multipliers(
-    stage: Stage, task: str
+    stage: Stage, task: str, pace: float
 ) -> Iterator[tuple[str, Rule | None, Limit | None, str | None]]:
     for value in stage.lambdas:
         yield f"fixed-{lambda_name(value)}", Fixed(value), None, None
@@ -427,7 +442,7 @@ def _multipliers(
         at = "d" + "_".join(f"{entry:g}" for entry in limit)
         if stage.lambda_star is not None:
             yield f"star-{at}", None, limit, stage.lambda_star
-        for rule in stage.moving:
+        for rule in (rule.faster(pace) for rule in stage.moving):
             yield f"{rule.name}-{at}{_differences(rule)}", rule, limit, None
 
 

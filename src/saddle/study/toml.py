@@ -66,7 +66,7 @@ class _Reader:
         read["chunk"] = self._table(
             Chunking, fields.get("chunk", {}), ("chunk",), lambda f: Chunking(**f)
         )
-        for key in ("name", "steps", "members"):
+        for key in ("name", "steps", "members", "scale_rates"):
             if key in fields:
                 read[key] = self._typed(fields[key], typing.get_type_hints(Plan)[key], (key,))
         return self._made(lambda: Plan(**read), ())

@@ -1,11 +1,14 @@
 """`saddle compare-paper`: a study's comparison of rules beside the published one."""
 
+import dataclasses
 from pathlib import Path
 
+import saddle
 from saddle.analysis import Options
 from saddle.analysis.agreement import compare_with_published
 from saddle.analysis.from_store import analyze_store
 from saddle.analysis.show import show_agreement
+from saddle.study.rates import run_notes
 
 
 def compare_paper(study: Path, published: bool, sweep: Path | None, as_json: bool) -> None:
@@ -17,6 +20,9 @@ def compare_paper(study: Path, published: bool, sweep: Path | None, as_json: boo
     findings = analyze_store(study, options)
     swept = None if sweep is None else analyze_store(sweep, options)
     comparison = compare_with_published(findings, swept)
+    if comparison.cells:
+        notes = run_notes(saddle.open_study(study).runs)
+        comparison = dataclasses.replace(comparison, notes=(*comparison.notes, *notes))
     if as_json:
         print(comparison.to_json(indent=2))
     else:

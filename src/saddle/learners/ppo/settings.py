@@ -20,8 +20,8 @@ SAMPLED_MINIBATCHES = 2  # of a pass, where the speed of learning is measured
 
 SHARE_OF_PASSES = 0.75
 """Of the most that an epoch may take, as members stop by their KL. The runs in results/ took 0.94
-(Circle1), 0.69 (Goal1) and 0.73 (HalfCheetah) on average; Goal1's took 0.38 when they were 3.5e7
-steps long.
+(Circle1), 0.69 (Goal1) and 0.73 (HalfCheetah) on average; runs of 3.5e7 steps took 0.53 (Circle1)
+and 0.38 (Goal1).
 """
 
 

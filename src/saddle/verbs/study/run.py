@@ -15,6 +15,7 @@ from saddle.study.local import Worker
 from saddle.study.plan import Plan
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
+from saddle.study.rates import plan_notes
 from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
@@ -59,10 +60,17 @@ def run(
             study = _run_on_ray(plan, out, resume, sweep, program, address, listener, stop)
         else:
             study = prepare(plan, out, resume, sweep)
+            _say_rates(plan, listener)
             worker = Worker(study, factory(program), plan.chunk, listener, stop, open_sweep(sweep))
             say_how_long(worker, plan, stop, program)
             worker.work()
     return _end(study, stop, name, as_json)
+
+
+def _say_rates(plan: Plan, listener: Listener) -> None:
+    """Whether lambda can travel as far as in the published study, where that is a question."""
+    for note in plan_notes(plan):
+        listener.say(note)
 
 
 def _run_on_ray(
@@ -81,6 +89,7 @@ def _run_on_ray(
         raise SaddleError(f"the Ray engine needs Ray: run {install('ray')}") from None
     ray.connect(address)
     study = prepare(plan, out, resume, sweep, ray.survey)
+    _say_rates(plan, listener)
     ray.RayEngine(study, program, plan.chunk, listener, stop, sweep).work()
     return study
 

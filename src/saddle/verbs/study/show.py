@@ -11,6 +11,7 @@ from saddle.study import presets, room
 from saddle.study.parts import TaskPart, parts
 from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
+from saddle.study.rates import plan_notes
 from saddle.study.status import duration
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
@@ -77,6 +78,8 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
                 f"{stage.name}: lambda* comes from the frontier of {stage.lambda_star}{how}{where}",
                 markup=False,
             )
+    for note in plan_notes(plan):
+        screen.print(note, markup=False)
 
 
 def _cells(
