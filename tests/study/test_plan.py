@@ -207,6 +207,20 @@ def test_limits_by_task_and_by_constraint(tmp_path):
             "run .*ga-d10-s0 is there twice",
         ),
         ("steps = 100_000", "steps = 10", None, "less than one epoch"),
+        ("limits = [10, 25]", "limits_from_frontier = -1", 17, "takes -1 limits from a frontier"),
+        (
+            "limits = [10, 25]",
+            "limits = [10]\nlimits_from_frontier = 2",
+            17,
+            "has limits, and takes limits from a frontier",
+        ),
+        (
+            'lambda_star = "sweep"\nlimits = [10, 25]',
+            "limits_from_frontier = 2",
+            17,
+            "takes limits from a frontier, but names no stage that has one",
+        ),
+        ("limits = [10, 25]", 'limits_from_frontier = "six"', 20, "must be a whole number"),
         ("epochs = 3", "epochs = 0", 10, "must be positive"),
         (
             "limits = [10, 25]",

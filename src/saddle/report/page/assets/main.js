@@ -35,6 +35,7 @@ function drawAll() {
   listen("profile", state.profile ?? []);
   pairsTable(state);
   criticsTable(state);
+  mapTable(state);
   regimeList(state);
   showLimit();
   choose(state.chosen);
