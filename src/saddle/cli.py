@@ -464,6 +464,24 @@ def analyze(
     analyze(study, Options.of_command(limits, published, constraint, unfinished), as_json)
 
 
+@app.command(name="map")
+def rules_map(
+    study: StudyDir,
+    constraint: Constraint = None,
+    unfinished: Unfinished = False,
+    as_json: Json = False,
+) -> None:
+    """Say which rule to use at which limit: return lost to the frontier at equal cost, violation,
+    and what is not decided.
+
+    The presets rules-map and rules-map-full train every rule at six limits.
+    """
+    from saddle.analysis import Options
+    from saddle.verbs.map import map as show
+
+    show(study, Options.of_command((), False, constraint, unfinished), as_json)
+
+
 @app.command(name="compare-paper")
 def compare_paper(
     study: StudyDir,

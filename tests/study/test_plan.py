@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from saddle.errors import SaddleError
 from saddle.learners import PPO
-from saddle.multipliers import PID, Fixed, GradientAscent
+from saddle.multipliers import PID, Fixed, GradientAscent, rules
 from saddle.study import presets
 from saddle.study.plan import Plan, Stage, runs, to_dict, units
 from saddle.study.toml import plan_from, read_file
@@ -77,6 +77,19 @@ def test_the_study_sweeps_25_multipliers_and_compares_three_rules():
     assert compared == {
         (rule, limit) for rule in (None, "ga", "pid") for limit in ((25.0,), (400.0,))
     }
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("rules-map", 3), ("rules-map-full", 10)])
+def test_a_map_has_every_rule_that_moves_lambda_at_every_limit_of_the_frontier(name, seeds):
+    plan = presets.load(name)
+    moving = {kind.name for kind in rules().values() if kind is not Fixed and not kind.drawn}
+    planned = [run for run in runs(plan) if run.stage == "map"]
+    places = [(i, presets.MAP_LIMITS) for i in range(1, presets.MAP_LIMITS + 1)]
+    for task in plan.tasks:
+        own = {(run.rule and run.rule.name, run.place) for run in planned if run.task == task}
+        assert own == {(rule, place) for rule in (None, *moving) for place in places}
+    assert len(planned) == len(plan.tasks) * len(places) * (len(moving) + 1) * seeds
+    assert all(run.star == "sweep" and run.limit is None for run in planned)
 
 
 @pytest.mark.parametrize("name", list(presets.PRESETS))
@@ -207,6 +220,20 @@ def test_limits_by_task_and_by_constraint(tmp_path):
             "run .*ga-d10-s0 is there twice",
         ),
         ("steps = 100_000", "steps = 10", None, "less than one epoch"),
+        ("limits = [10, 25]", "limits_from_frontier = -1", 17, "takes -1 limits from a frontier"),
+        (
+            "limits = [10, 25]",
+            "limits = [10]\nlimits_from_frontier = 2",
+            17,
+            "has limits, and takes limits from a frontier",
+        ),
+        (
+            'lambda_star = "sweep"\nlimits = [10, 25]',
+            "limits_from_frontier = 2",
+            17,
+            "takes limits from a frontier, but names no stage that has one",
+        ),
+        ("limits = [10, 25]", 'limits_from_frontier = "six"', 20, "must be a whole number"),
         ("epochs = 3", "epochs = 0", 10, "must be positive"),
         (
             "limits = [10, 25]",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from saddle.analysis import Options, analyze
 from saddle.errors import SaddleError
+from saddle.multipliers import GradientAscent, LogBarrier
 from saddle.study import claims, unit
 from saddle.study.local import Worker
 from saddle.study.pace import Pace
@@ -67,6 +68,56 @@ def test_lambda_star_comes_from_the_sweep(tmp_path):
     assert {json.loads(p)["rule"]["init"] for p in stars["params"]} == set(found.values())
     at_star = study.metrics.join(stars, on="run").group_by("limit").agg(pl.col("cost").mean())
     assert dict(at_star.iter_rows())[10.0] == pytest.approx(10.0, rel=0.05)
+
+
+class Earning(FakeProgram):
+    """Return falls with lambda too, so that there is a frontier."""
+
+    def epoch(self, state):
+        state, metrics = super().epoch(state)
+        falls = 5 / (1 + self.lambdas) ** 2
+        return state, {**metrics, "return": 0.1 * metrics["return"] + falls}
+
+
+def mapped(stages=(), **fields):
+    """A sweep, and rules at three limits of its frontier."""
+    sweep = Stage("sweep", lambdas=(0.1, 0.5, 1.0, 3.0, 10.0))
+    rules = (GradientAscent(), LogBarrier())
+    compare = Stage("map", rules=rules, lambda_star="sweep", limits_from_frontier=3)
+    return small(stages=(sweep, compare), members=4, **fields)
+
+
+def test_limits_come_from_the_frontier_of_the_sweep(tmp_path):
+    study, _ = work(mapped(), tmp_path / "s", make=Earning)
+    assert study.finished and set(study.runs["status"]) == {"done"}
+    placed = study.runs.filter(stage="map")
+    assert placed.height == 3 * 3 * 2  # rules and lambda*, limits, seeds
+    limits = placed["limit"].unique().sort()
+    assert len(limits) == 3 and limits[0] > 0 and limits[-1] < 40
+    for run, limit, params in placed.select("run", "limit", "params").iter_rows():
+        place = int(run.partition("-limit")[2][0])
+        assert limit == limits[place - 1] and json.loads(params)["limits"] == [limit]
+    stars = placed.filter(rule="fixed").sort("limit")
+    assert stars["lambda"].is_not_null().all()
+    assert stars["lambda"].is_sorted(descending=True)
+    assert placed.filter(rule="ga")["lambda"].is_null().all()
+
+
+def test_limits_that_a_killed_study_found_stay(tmp_path):
+    plan = mapped()
+    study, _ = work(plan, tmp_path / "s", make=Earning, stop=After(30))
+    again, _ = work(plan, tmp_path / "s", resume=True, make=Earning)
+    whole, _ = work(plan, tmp_path / "w", make=Earning)
+    assert not study.finished or again.finished
+    columns = ["run", "limit", "lambda"]
+    assert again.runs.select(columns).sort("run").equals(whole.runs.select(columns).sort("run"))
+
+
+def test_a_frontier_without_limits_to_give_is_told(tmp_path):
+    """The fake's return does not depend on lambda."""
+    study, notes = work(mapped(), tmp_path / "s")
+    assert "spans no cost or no return" in " ".join(notes.said)
+    assert set(study.runs.filter(stage="map")["status"]) == {"failed"}
 
 
 def test_a_sweep_in_another_study_gives_lambda_star(tmp_path):

@@ -40,6 +40,10 @@ CRITICS = (SAID_R, CAME_R, SAID_C, CAME_C)
 """What critics said of episodes as these began, and what they came to, in studies that log it."""
 
 
+RUNS_AT_ONCE = 1000
+"""Whose metrics are read together: some hundred megabytes of runs of full length."""
+
+
 class Finals(NamedTuple):
     """One row per run that counts: the columns of runs, and what is found of its last epochs.
 
@@ -69,13 +73,8 @@ def final_values(
     costs = ["cost", *further(columns, "cost")]
     usable = pl.col("status") != "failed" if options.unfinished else pl.col("status") == "done"
     named = _every_constraint(_called(name_settings(runs)), len(costs))
-    finals = _tails(metrics, costs, critic_columns(columns), options.final_share)
-    for i, cost in enumerate(costs):
-        whole = whole_costs(metrics, cost).rename({"whole": column("whole", i)})
-        finals = finals.join(whole, on="run", how="left")
-        compared = named.filter(usable, IS_COMPARISON)
-        kept = over_training(compared, metrics, i, options.final_share)
-        finals = finals.join(kept, on="run", how="left")
+    critics = critic_columns(columns)
+    finals = _in_shares(named.filter(usable), metrics, costs, critics, options)
     joined = named.filter(usable).join(finals, on="run", how="left", maintain_order="left")
     finite = [
         pl.col(cost).is_finite() | (pl.col("constraints") <= i) for i, cost in enumerate(costs)
@@ -91,6 +90,44 @@ def final_values(
         without_values=joined["trained"].n_unique() - good["trained"].n_unique(),
     )
     return Finals(good, counts, _notes(good, counts))
+
+
+def _in_shares(
+    runs: pl.DataFrame,
+    metrics: pl.LazyFrame,
+    costs: list[str],
+    critics: list[str],
+    options: Options,
+) -> pl.DataFrame:
+    """What is found of each run's metrics, a share of the runs at a time: a large study's metrics
+    are never in memory as a whole.
+    """
+    shares = []
+    for share in runs.iter_slices(RUNS_AT_ONCE):
+        own = metrics.filter(pl.col("run").is_in(share["run"].to_list()))
+        shares.append(_of_runs(share, own, costs, critics, options))
+    if not shares:
+        return _of_runs(runs, metrics.limit(0), costs, critics, options)
+    return pl.concat(shares)
+
+
+def _of_runs(
+    runs: pl.DataFrame,
+    metrics: pl.LazyFrame,
+    costs: list[str],
+    critics: list[str],
+    options: Options,
+) -> pl.DataFrame:
+    """A row for each run: its last epochs, whether its costs are whole numbers, and how it kept its
+    limit while it was trained.
+    """
+    found = _tails(metrics, costs, critics, options.final_share)
+    compared = runs.filter(IS_COMPARISON)
+    for i, cost in enumerate(costs):
+        whole = whole_costs(metrics, cost).rename({"whole": column("whole", i)})
+        kept = over_training(compared, metrics, i, options.final_share)
+        found = found.join(whole, on="run", how="left").join(kept, on="run", how="left")
+    return found
 
 
 def _trained(runs: pl.DataFrame, which: pl.Expr) -> int:

@@ -31,7 +31,7 @@ class AntiWindupPID(Rule):
     """
 
     name: ClassVar[str] = "antiwindup"
-    label: ClassVar[str] = "PID, anti-windup"
+    label: ClassVar[str] = "PID anti-windup"
     colour: ClassVar[str | None] = palette.INK
     marker: ClassVar[str | None] = "h"
     positive_limits: ClassVar[bool] = True

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 
 from saddle import references
 from saddle.analysis import Findings, TaskFindings, constraints
+from saddle.analysis.rules_map import is_map, rules_map
 from saddle.errors import SaddleError
-from saddle.report import figures_algorithms, figures_rules, figures_sweep, style
+from saddle.report import figures_algorithms, figures_map, figures_rules, figures_sweep, style
 from saddle.report.tables import tables
 
 Drawing = tuple[str, Callable[[], Figure]]
@@ -34,8 +35,11 @@ def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
     """Name and drawing of every figure that the findings have data for."""
     swept = [part for part in findings.tasks if part.frontier]
     names = [_name(part, findings) for part in findings.tasks]
+    level = findings.options["level"]
     for part, name in zip(findings.tasks, names, strict=True):
         yield from _of_task(part, name, curves)
+        if is_map(part):
+            yield f"map-{name}", lambda part=part: figures_map.heat(rules_map(part, level))
     for algorithm in dict.fromkeys(part.algorithm for part in swept):
         parts = [part for part in swept if part.algorithm == algorithm]
         if len(parts) > 1:

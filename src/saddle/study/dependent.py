@@ -1,17 +1,19 @@
-"""Runs that wait for others: lambda* of a limit comes from the frontier of a sweep."""
+"""Runs that wait for others: lambda* of a limit comes from the frontier of a sweep, and so may the
+limits themselves.
+"""
 
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from saddle.config import LambdaStarMethod
 from saddle.errors import SaddleError
-from saddle.multipliers import Fixed, Lambda, rule_to_dict
+from saddle.multipliers import Fixed, Lambda, rule_from, rule_to_dict
 from saddle.study.columns import lambda_columns
-from saddle.study.params import facts_of, learner_fields
+from saddle.study.params import LIMIT_PLACE, facts_of, learner_fields
 from saddle.study.plan import Limit
 from saddle.study.store import Study
 from saddle.study.writer import member_rows
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from saddle.analysis.findings import JointLambda
 
 FEWEST_REPLICATES = 100  # of the bootstrap, whose intervals nobody asks for here
+
+
+NO_LAMBDA = (pl.col("rule") == "fixed") & pl.col("lambda").is_null()
+NO_LIMIT = pl.col("limit").is_null() & pl.col("params").str.contains(
+    f'"{LIMIT_PLACE}"', literal=True
+)
 
 
 class Star(NamedTuple):
@@ -31,8 +39,8 @@ class Star(NamedTuple):
 
 
 def waits(frame: pl.DataFrame) -> bool:
-    """Whether a unit's runs have no lambda yet."""
-    return not frame.filter((pl.col("rule") == "fixed") & pl.col("lambda").is_null()).is_empty()
+    """Whether a unit's runs have no lambda yet, or no limit."""
+    return not frame.filter(NO_LAMBDA | NO_LIMIT).is_empty()
 
 
 def ready(study: Study, frame: pl.DataFrame, sweep: Study | None) -> bool:
@@ -50,26 +58,58 @@ def ready(study: Study, frame: pl.DataFrame, sweep: Study | None) -> bool:
 def resolve(
     study: Study, frame: pl.DataFrame, sweep: Study | None, say: Callable[[str], None]
 ) -> pl.DataFrame:
-    """The unit's runs, each with the lambda* of its limit. `say` is told of limits that have
-    none.
+    """The unit's runs, each with its limit, and those without a rule with the lambda* of it. `say`
+    is told of limits that have none.
     """
     source = sweep or study
-    limits = [tuple(facts_of(params)["limits"]) for params in frame["params"]]
+    facts = [facts_of(params) for params in frame["params"]]
     with source.reading():
-        method = facts_of(frame["params"][0]).get("star_method", "profile")
-        stars = lambda_stars(_sweep_runs(source, frame), source.scan_metrics(), limits, method)
+        swept = _sweep_runs(source, frame)
+        metrics = source.scan_metrics()
+        counts = {own[LIMIT_PLACE][1] for own in facts if LIMIT_PLACE in own}
+        ladders = {count: frontier_limits(swept, metrics, count) for count in counts}
+        limits = [_limit_of(own, ladders) for own in facts]
+        unset = [limit for own, limit in zip(facts, limits, strict=True) if own["rule"] is None]
+        method = facts[0].get("star_method", "profile")
+        stars = lambda_stars(swept, metrics, unset, method) if unset else {}
     for limit, star in stars.items():
         if star.instead:
             at = ", ".join(f"{entry:g}" for entry in limit)
             say(f"limit {at} of {frame['task'][0]}: {star.instead}")
     changes = []
-    for params, limit in zip(frame["params"], limits, strict=True):
-        rule = Fixed(stars[limit].value)
-        facts = {**json.loads(params), "rule": rule_to_dict(rule)}
-        lambdas = lambda_columns(rule, len(limit))
-        known = {name: value for name, value in lambdas.items() if name in frame.columns}
-        changes.append({**known, "params": json.dumps(facts)})
+    for own, limit in zip(facts, limits, strict=True):
+        rule = rule_from(own["rule"]) if own["rule"] else Fixed(stars[limit].value)
+        told = {**own, "rule": rule_to_dict(rule), "limits": list(limit)}
+        columns = lambda_columns(rule, len(limit))
+        columns |= {f"limit_{i}" if i else "limit": entry for i, entry in enumerate(limit)}
+        known = {name: value for name, value in columns.items() if name in frame.columns}
+        changes.append({**known, "params": json.dumps(told)})
     return member_rows(frame, changes)
+
+
+def _limit_of(facts: dict[str, Any], ladders: dict[int, tuple[float, ...]]) -> Limit:
+    """A run's limit: its own, or its place among those of the frontier."""
+    if LIMIT_PLACE not in facts:
+        return tuple(facts["limits"])
+    place, count = facts[LIMIT_PLACE]
+    return (ladders[count][place - 1],)
+
+
+def frontier_limits(runs: pl.DataFrame, metrics: pl.LazyFrame, count: int) -> tuple[float, ...]:
+    """So many limits from restrictive to unrestrictive, from the sweep `runs` of a task and
+    learner, as `saddle analyze` finds its frontier with its defaults.
+    """
+    from saddle.analysis import analyze
+    from saddle.analysis.spread_limits import spread_limits
+
+    metrics = metrics.join(runs.lazy().select("run"), on="run", how="semi")
+    found = analyze(runs, metrics).tasks
+    if not found:
+        raise SaddleError(
+            f"limits of {runs['task'][0]} need a sweep of two lambdas or more that did not fail, "
+            f"with episodes that ended in its last epochs"
+        )
+    return spread_limits(found[0], count)
 
 
 def lambda_stars(

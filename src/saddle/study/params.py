@@ -12,6 +12,9 @@ from typing import Any
 UNBOUNDED_MAX = 10.0
 """`rsi_max` where it has no effect: its default since it has one."""
 
+LIMIT_PLACE = "limit_place"
+"""Of a run whose limit is taken from a frontier: which of how many it is."""
+
 
 def learner_fields(params: str | None) -> dict[str, Any]:
     """The settings of a run's learner, its algorithm among them; {} where they are not known."""

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from saddle import references
 from saddle.config import PUBLISHED_STEPS, PUBLISHED_UPDATES, LambdaStarMethod
@@ -74,14 +74,21 @@ class Stage:
     """
     limits: tuple[Limit, ...] | Mapping[str, tuple[Limit, ...]] = ()
     """Cost limits, for all tasks or by task."""
+    limits_from_frontier: int = 0
+    """Instead of limits: so many, from restrictive to unrestrictive, taken from the frontier of the
+    stage `lambda_star` once that has been run. For tasks with one constraint.
+    """
     variants: tuple[LearnerSettings, ...] = ()
     """Learners that all of this is run with; none means the study's own."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lambdas", tuple(map(lambda_of, self.lambdas)))
         _check_lambdas(self.name, self.lambdas)
-        wants = bool(self.moving) or self.lambda_star is not None
-        if not self.rules and not wants and not self.lambdas:
+        self._check_limits_from_frontier()
+        wants = self.limits_from_frontier == 0 and (
+            bool(self.moving) or self.lambda_star is not None
+        )
+        if not self.rules and self.lambda_star is None and not self.lambdas:
             raise SaddleError(
                 f"stage {self.name!r} has no runs: give it lambdas, or rules and limits"
             )
@@ -119,6 +126,22 @@ class Stage:
                 f"published; leave lambda_star_method out"
             )
 
+    def _check_limits_from_frontier(self) -> None:
+        if self.limits_from_frontier < 0:
+            raise SaddleError(
+                f"stage {self.name!r} takes {self.limits_from_frontier} limits from a frontier; "
+                f"it must be 1 or more"
+            )
+        if self.limits_from_frontier and self.limits:
+            raise SaddleError(
+                f"stage {self.name!r} has limits, and takes limits from a frontier; leave one out"
+            )
+        if self.limits_from_frontier and self.lambda_star is None:
+            raise SaddleError(
+                f"stage {self.name!r} takes limits from a frontier, but names no stage that has "
+                f"one: add lambda_star"
+            )
+
     @property
     def moving(self) -> tuple[Rule, ...]:
         """The rules that are run at every limit; a dial is run once."""
@@ -131,10 +154,11 @@ class Stage:
     def runs_of_a_seed(self, task: str) -> int:
         """How many runs the stage has on this task with each seed."""
         limits = self.limits.get(task, ()) if isinstance(self.limits, Mapping) else self.limits
+        count = self.limits_from_frontier or len(limits)
         adaptive = len(self.moving) + (self.lambda_star is not None)
         dials = len(self.rules) - len(self.moving)
         variants = max(1, len(self.variants))
-        return variants * (len(self.lambdas) + dials + len(limits) * adaptive)
+        return variants * (len(self.lambdas) + dials + count * adaptive)
 
 
 @dataclass(frozen=True)
@@ -274,7 +298,8 @@ class Plan:
 @dataclass(frozen=True)
 class Run:
     """One planned run. `rule` is None where lambda* is not known yet; `star` then names the stage
-    that gives it, and `star_method` says how.
+    that gives it, and `star_method` says how. Where that stage gives the limit too, `place` is the
+    limit's among how many.
     """
 
     name: str
@@ -286,6 +311,7 @@ class Run:
     seed: int
     star: str | None = None
     star_method: LambdaStarMethod = "profile"
+    place: tuple[int, int] | None = None
 
 
 def runs(plan: Plan) -> list[Run]:
@@ -294,13 +320,22 @@ def runs(plan: Plan) -> list[Run]:
     for stage, task in itertools.product(plan.stages, plan.tasks):
         for learner in plan.learners_of(stage):
             pace = plan.pace_of(learner) if plan.scale_rates else 1.0
-            for label, rule, limit, star in _multipliers(stage, task, pace):
+            for label, rule, limit, star, place in _multipliers(stage, task, pace):
                 for seed in plan.seeds:
                     name = run_name(task, learner, plan.learner, label, seed)
-                    method = stage.lambda_star_method
-                    found.append(
-                        Run(name, stage.name, task, learner, rule, limit, seed, star, method)
+                    run = Run(
+                        name,
+                        stage.name,
+                        task,
+                        learner,
+                        rule,
+                        limit,
+                        seed,
+                        star,
+                        stage.lambda_star_method,
+                        place,
                     )
+                    found.append(run)
     return found
 
 
@@ -335,7 +370,8 @@ Capacity = Callable[[str, LearnerSettings], int]
 def units(plan: Plan, capacity: Capacity) -> dict[str, list[Run]]:
     """Units by name: runs of one program (a task and a learner), as many as there is room for.
 
-    Runs that wait for lambda* have units of their own, so that nothing else waits with them.
+    Runs that wait for lambda*, or for their limit, have units of their own, so that nothing else
+    waits with them.
     """
     packed: dict[str, list[Run]] = {}
     planned = runs(plan)
@@ -406,9 +442,10 @@ def _stage_dict(stage: Stage) -> dict[str, Any]:
         "lambda_star": stage.lambda_star,
         "lambda_star_method": _unless(stage.lambda_star_method, "profile"),
         "limits": limits,
+        "limits_from_frontier": stage.limits_from_frontier,
         "variants": [learner_to_dict(learner) for learner in stage.variants],
     }
-    return {key: value for key, value in full.items() if value not in (None, [], {})}
+    return {key: value for key, value in full.items() if value not in (None, 0, [], {})}
 
 
 def _unless(value: str, usual: str) -> str | None:
@@ -428,22 +465,37 @@ def _plain(limits: tuple[Limit, ...]) -> list[Any]:
     return [limit[0] if len(limit) == 1 else list(limit) for limit in limits]
 
 
-def _multipliers(
-    stage: Stage, task: str, pace: float
-) -> Iterator[tuple[str, Rule | None, Limit | None, str | None]]:
+class _Multiplier(NamedTuple):
+    """What makes a run of a stage, but for its learner and seed."""
+
+    label: str
+    rule: Rule | None = None
+    limit: Limit | None = None
+    star: str | None = None
+    place: tuple[int, int] | None = None
+
+
+def _multipliers(stage: Stage, task: str, pace: float) -> Iterator[_Multiplier]:
     for value in stage.lambdas:
-        yield f"fixed-{lambda_name(value)}", Fixed(value), None, None
+        yield _Multiplier(f"fixed-{lambda_name(value)}", Fixed(value))
     for rule in stage.rules:
         if rule.drawn:
-            yield f"{rule.name}{_differences(rule)}", rule, None, None
+            yield _Multiplier(f"{rule.name}{_differences(rule)}", rule)
+    moving = [rule.faster(pace) for rule in stage.moving]
+    count = stage.limits_from_frontier
+    for i in range(1, count + 1):
+        own = {"star": stage.lambda_star, "place": (i, count)}
+        yield _Multiplier(f"star-limit{i}", **own)
+        for rule in moving:
+            yield _Multiplier(f"{rule.name}-limit{i}{_differences(rule)}", rule, **own)
     if not stage.limits:
         return
     for limit in stage.limits_of(task):
         at = "d" + "_".join(f"{entry:g}" for entry in limit)
         if stage.lambda_star is not None:
-            yield f"star-{at}", None, limit, stage.lambda_star
-        for rule in (rule.faster(pace) for rule in stage.moving):
-            yield f"{rule.name}-{at}{_differences(rule)}", rule, limit, None
+            yield _Multiplier(f"star-{at}", limit=limit, star=stage.lambda_star)
+        for rule in moving:
+            yield _Multiplier(f"{rule.name}-{at}{_differences(rule)}", rule, limit)
 
 
 def _differences(rule: Rule) -> str:

@@ -14,7 +14,7 @@ from saddle.multipliers import rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
 from saddle.study.columns import lambda_columns, runs_frame
-from saddle.study.params import upgraded_plan
+from saddle.study.params import LIMIT_PLACE, upgraded_plan
 from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
 from saddle.study.store import MANIFEST, Study
 from saddle.study.toml import plan_from
@@ -80,6 +80,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
         "limits": list(limits),
         "learner": learner_to_dict(run.learner),
         **({"star": run.star, "star_method": run.star_method} if run.star else {}),
+        **({LIMIT_PLACE: list(run.place)} if run.place else {}),
     }
     if count > 1:
         params["constraints"] = list(constraint_names(run.task))
@@ -106,6 +107,11 @@ def check_tasks(plan: Plan) -> None:
     for run in plans.runs(plan):
         if run.rule is not None:
             run.rule.check_constraints(run.task, constraint_names(run.task))
+        if run.place is not None and constraints(run.task) > 1:
+            raise SaddleError(
+                f"{run.task} has {constraints(run.task)} constraints, but stage {run.stage!r} "
+                f"takes limits from a frontier of one; give it limits"
+            )
         if run.limit is not None and len(run.limit) != constraints(run.task):
             raise SaddleError(
                 f"{run.task} has {constraints(run.task)} constraint(s), but stage {run.stage!r} "

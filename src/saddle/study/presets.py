@@ -10,7 +10,7 @@ from saddle.errors import SaddleError
 from saddle.learners import SAC, Layout, LearnerSettings, Precision
 from saddle.learners.ppo.sizes import LAPTOP
 from saddle.learners.sac import sizes as sac_sizes
-from saddle.multipliers import PID, GradientAscent
+from saddle.multipliers import PID, Fixed, GradientAscent, rules
 from saddle.study.plan import Limit, Plan, Stage, spaced
 from saddle.study.toml import read_file
 from saddle.tasks.builtin import SPECS
@@ -93,6 +93,33 @@ def _pid_grid() -> Plan:
     return Plan(name="pid-grid", tasks=_names(tasks), seeds=tuple(range(5)), stages=(stage,))
 
 
+MAP_LIMITS = 6
+"""Of a map of rules: from restrictive to unrestrictive."""
+
+
+def _rules_map(sweep: Stage) -> tuple[Stage, ...]:
+    """A sweep, and every rule that is known at limits that its frontier gives."""
+    moving = [rule() for rule in rules().values() if rule is not Fixed and not rule.drawn]
+    compare = Stage(
+        "map",
+        rules=tuple(moving),
+        lambda_star=sweep.name,
+        limits_from_frontier=MAP_LIMITS,
+    )
+    return (sweep, compare)
+
+
+def _small_map() -> Plan:
+    """In small, on a CPU."""
+    sweep = Stage("sweep", lambdas=QUICKSTART.stages[0].lambdas)
+    return replace(QUICKSTART, name="rules-map", stages=_rules_map(sweep))
+
+
+def _full_map() -> Plan:
+    """On all tasks, with the published settings."""
+    return Plan(name="rules-map-full", tasks=_names(_ALL), stages=_rules_map(_sweep()))
+
+
 def _paper_sac() -> Plan:
     """Fixed multipliers on one task, as the published study has them of SAC."""
     return Plan(
@@ -152,6 +179,14 @@ PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "quick-sac": ("SAC on Circle1 in small, on a CPU in minutes", lambda: QUICK_SAC),
     "pid-grid": ("PID gains, which the published study left open", _pid_grid),
+    "rules-map": (
+        "every rule at six limits of Circle1's frontier, in small, on a CPU",
+        _small_map,
+    ),
+    "rules-map-full": (
+        "every rule at six limits of each task's frontier, for GPUs",
+        _full_map,
+    ),
     "limits": (
         "the rules at the limits that the published study recommends; needs a sweep (--sweep)",
         lambda: Plan(

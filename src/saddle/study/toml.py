@@ -108,7 +108,12 @@ class _Reader:
                 self._learner(variant, (*at, "variants", i), learner)
                 for i, variant in enumerate(variants)
             )
-        kinds = {"name": str, "lambda_star": str, "lambda_star_method": LambdaStarMethod}
+        kinds = {
+            "name": str,
+            "lambda_star": str,
+            "lambda_star_method": LambdaStarMethod,
+            "limits_from_frontier": int,
+        }
         for key, kind in kinds.items():
             if key in fields:
                 read[key] = self._typed(fields[key], kind, (*at, key))

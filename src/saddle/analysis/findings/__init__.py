@@ -8,6 +8,7 @@ it, say why. Nothing is ever NaN.
 
 from saddle.analysis.findings.critics import CriticBias
 from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, OverTraining, Pair, Status
+from saddle.analysis.findings.rules_map import Keeps, MapCell, MapLimit, TaskMap
 from saddle.analysis.findings.several import (
     Constraint,
     JointLambda,
@@ -42,8 +43,11 @@ __all__ = [
     "JointLambda",
     "JointMultiplier",
     "JointViolation",
+    "Keeps",
     "Kind",
     "LimitFinding",
+    "MapCell",
+    "MapLimit",
     "Margin",
     "OtherConstraint",
     "OverTraining",
@@ -59,5 +63,6 @@ __all__ = [
     "Statistics",
     "Status",
     "TaskFindings",
+    "TaskMap",
     "Violation",
 ]

@@ -88,25 +88,26 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; names lose the trailing underscore that Python's keywords force on them."""
-        return _plain(self)
+        return plain_values(self)
 
     def to_json(self, indent: int | None = None) -> str:
         """The findings as JSON, without NaN or infinity."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
+    """Findings, or a part of them, as plain values."""
     if dataclasses.is_dataclass(value):
         plain = {}
         for one in dataclasses.fields(value):
             found = getattr(value, one.name)
             if found or one.metadata != IF_ANY:
-                plain[one.name.rstrip("_")] = _plain(found)
+                plain[one.name.rstrip("_")] = plain_values(found)
         return plain
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [plain_values(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain_values(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"findings hold {value}; what cannot be known must be None")
     return value

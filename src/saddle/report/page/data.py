@@ -15,9 +15,11 @@ from saddle import multipliers
 from saddle.analysis import Findings, Options, TaskFindings, analyze, constraints
 from saddle.analysis.assemble import look_again
 from saddle.analysis.dials import spread_out
+from saddle.analysis.findings.study import plain_values
 from saddle.analysis.over_training import LOGGED
 from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
+from saddle.analysis.rules_map import is_map, rules_map
 from saddle.analysis.summary import critic_columns, final_values
 from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
 from saddle.analysis.text import joint_sentences
@@ -118,6 +120,9 @@ def _task(
         part["published_comparison"] = _shown(comparison_limits(found.task))
         joint = [one for one in findings.joint if one.algorithm == found.algorithm]
         part["together"] = joint_sentences(joint)
+        part["map"] = None
+        if is_map(found):
+            part["map"] = _shown(plain_values(rules_map(found, options.level)))
         own_episodes = [one.episodes for one in drawn if one.run in rows["trained"]]
         part["episodes"] = next(iter(own_episodes), None)
         part["notes"] = [*findings.notes, *_length(found.task, rows), *found.notes]

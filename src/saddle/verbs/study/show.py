@@ -74,8 +74,11 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
             here = stage.lambda_star in {other.name for other in plan.stages}
             where = "" if here else ", of another study: name it with --sweep"
             how = ", as published" if stage.lambda_star_method == "published" else ""
+            what = "lambda* comes"
+            if stage.limits_from_frontier:
+                what = f"{counted(stage.limits_from_frontier, 'limit')} and lambda* come"
             screen.print(
-                f"{stage.name}: lambda* comes from the frontier of {stage.lambda_star}{how}{where}",
+                f"{stage.name}: {what} from the frontier of {stage.lambda_star}{how}{where}",
                 markup=False,
             )
     for note in plan_notes(plan):

@@ -36,6 +36,7 @@ function drawAll() {
   listen("profile", state.profile ?? []);
   pairsTable(state);
   criticsTable(state);
+  mapTable(state);
   regimeList(state);
   drawEpisodes(state);
   showLimit();

@@ -134,6 +134,32 @@ function overTrainingTable(state) {
   $("#over-training").replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...headings)), make("tbody", {}, ...rows)));
 }
 
+// Rules by limits: blue where a rule's return is above the frontier's at its cost, orange where below.
+function mapTable(state) {
+  const map = state.task.map;
+  $("#map-box").hidden = !map;
+  if (!map) return;
+  const most = Math.max(...known(map.cells.map((cell) => Math.abs(cell.gap_normalised.value ?? 0))), 1e-9);
+  const rows = map.rules.map((rule) => {
+    const cells = map.limits.map((limit) => {
+      const cell = map.cells.find((one) => one.rule === rule && one.limit === limit.limit);
+      if (!cell) return make("td", {});
+      const gap = cell.gap_normalised.value;
+      const share = gap === null ? 0 : Math.round((60 * Math.abs(gap)) / most);
+      const colour = `background:color-mix(in srgb, var(--${gap > 0 ? "return" : "cost"}) ${share}%, transparent)`;
+      const broken = cell.keeps === "broken" ? [make("b", { class: "violated", text: " ✕" })] : [];
+      const violating = make("small", { text: `${percent(cell.violating.value)} violate` });
+      return make("td", { class: limit.use.includes(rule) ? "use" : null, style: colour }, gap === null ? "–" : percent(gap), ...broken, violating);
+    });
+    return make("tr", {}, make("th", { scope: "row", class: "words", text: ruleName(rule) }), ...cells);
+  });
+  const heads = map.limits.map((limit) => make("th", { scope: "col", text: plain(limit.limit) }));
+  const head = make("thead", {}, make("tr", {}, make("th", { scope: "col", class: "words", text: "rule at limit" }), ...heads));
+  $("#map").replaceChildren(make("table", {}, head, make("tbody", {}, ...rows)));
+  const words = [...map.limits.map((limit) => `${plain(limit.limit)}: ${limit.words}`), ...map.words];
+  $("#map-words").replaceChildren(...words.map((text) => make("li", { text })));
+}
+
 const key = (kind) => make("i", { class: "key", style: `background:var(--${kind})` });
 
 function regimeList(state) {
