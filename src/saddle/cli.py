@@ -184,7 +184,7 @@ def parity(
     ] = "float32",
     as_json: Json = False,
     markdown: Annotated[
-        bool, arg(help="Print the tables of docs/parity.md.", help_behavior_hint="")
+        bool, arg(help="Print the tables of docs/explanation/parity.md.", help_behavior_hint="")
     ] = False,
     engine: Engine = None,
 ) -> int:
@@ -637,9 +637,10 @@ def _one_of_the_rules() -> Any:
 
 def _rule_last(argv: Sequence[str]) -> list[str]:
     """Put the rule (--multiplier:pid) and its options last, where the parser wants them, wherever
-    they were written.
+    they were written. --help comes after them, so that it explains the rule's options too.
     """
     front: list[str] = []
+    asks: list[str] = []
     rule: list[str] = []
     options: list[str] = []
     wants_value = takes_more = False  # the option before: has none yet, may have further numbers
@@ -650,13 +651,15 @@ def _rule_last(argv: Sequence[str]) -> list[str]:
         elif word.startswith("--multiplier."):
             options.append(word)
             wants_value = takes_more = "=" not in word
+        elif word in ("-h", "--help"):
+            asks.append(word)
         elif wants_value or (takes_more and _is_number(word)):
             options.append(word)
             wants_value = False
         else:
             front.append(word)
             takes_more = False
-    return front + rule + options
+    return front + rule + options + asks
 
 
 def _is_number(word: str) -> bool:

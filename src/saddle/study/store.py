@@ -1,4 +1,4 @@
-"""A study's directory, as it is read: see docs/store.md for what lies where."""
+"""A study's directory, as it is read: see docs/reference/store.md for what lies where."""
 
 from __future__ import annotations
 
