@@ -30,6 +30,7 @@ COUNTS = {
     "docs/tutorials/own-task.md": 2,
     "docs/how-to/frontier.md": 1,
     "docs/how-to/dial.md": 1,
+    "docs/how-to/logging.md": 1,
 }
 ALL = [
     pytest.param(text, id=f"{file}-{i}") for file in COUNTS for i, text in enumerate(examples(file))

@@ -4,12 +4,14 @@ and the repository's own texts. A hook of mkdocs (see mkdocs.yml).
 
 import contextlib
 import io
+import json
 import os
 import posixpath
 import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from latex2mathml.converter import convert
@@ -29,14 +31,18 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "results/README.md": "results/data.md",
+    "examples/README.md": "tutorials/examples.md",
 }
 """Texts of the repository that are pages of the site: where they lie in each."""
+NOTEBOOKS = {"examples/frontier_in_ten_minutes.ipynb": "tutorials/notebook.md"}
+"""Notebooks that are pages, with the results that they were stored with."""
 
-_LINK = re.compile(r"(?<=\]\()[^)#\s]+")
+_LINK = re.compile(r"(?<=\]\()(?!data:)[^)#\s]+")
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _FETCHED = re.compile(
     r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="((?:https?:)?//[^"]*)"""
 )
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -47,19 +53,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     studies = [path.as_posix() for path in Path("results").glob("*.toml")]  # linked to by the data
     for source, page in (OUTSIDE | dict(zip(studies, studies, strict=True))).items():
         files.append(File.generated(config, page, abs_src_path=str(Path(source).resolve())))
+    for source, page in NOTEBOOKS.items():
+        files.append(File.generated(config, page, content=notebook_page(Path(source))))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links between docs/ and the rest of the repository become links within the site."""
     at = page.file.src_uri
-    source = next((name for name, own in OUTSIDE.items() if own == at), f"docs/{at}")
+    moved = OUTSIDE | NOTEBOOKS
+    source = next((name for name, own in moved.items() if own == at), f"docs/{at}")
 
     def in_site(match: re.Match[str]) -> str:
         if "://" in match[0]:
             return match[0]
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), match[0]))
-        target = OUTSIDE.get(path, path.removeprefix("docs/"))
+        target = moved.get(path, path.removeprefix("docs/"))
         return posixpath.relpath(target, posixpath.dirname(at) or ".")
 
     return _LINK.sub(in_site, markdown)
@@ -80,6 +89,32 @@ def on_post_page(output: str, page: Page, **_: object) -> str:
     if fetched := _FETCHED.search(output):
         raise PluginError(f"{page.file.src_uri} fetches {fetched[1]}; the site has to work offline")
     return output
+
+
+def notebook_page(path: Path) -> str:
+    """A notebook's cells and results as Markdown."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        parts += [_result(output) for output in cell["outputs"]]
+    return "\n\n".join(parts)
+
+
+def _result(output: dict[str, Any]) -> str:
+    """What a cell printed or showed."""
+    if output["output_type"] == "stream":
+        return f"```text\n{''.join(output['text']).rstrip()}\n```"
+    data = {kind: "".join(content) for kind, content in output["data"].items()}
+    if "image/png" in data:
+        picture = data["image/png"].replace("\n", "")
+        return f"![What the cell draws](data:image/png;base64,{picture})"
+    if "text/html" in data:  # on one line it is one block of HTML to Markdown
+        return " ".join(_STYLE.sub("", data["text/html"]).split())
+    return f"```text\n{data['text/plain']}\n```"
 
 
 def command_line() -> str:

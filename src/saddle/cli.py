@@ -17,7 +17,7 @@ from saddle import process, references, streams
 from saddle.cli_bench import Engine, Json, Tasks, bench, bench_learner, bench_study
 from saddle.cli_environment import EnvironmentOptions
 from saddle.cli_parse import Verbs, parse
-from saddle.cli_study import imports, study
+from saddle.cli_study import Log, imports, study
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, whole
 from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class
@@ -212,8 +212,9 @@ def train(
     start: Start = None,
     resume: Resume = False,
     limit_time: LimitTime = None,
+    log: Log = (),
     tensorboard: Annotated[
-        bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")
+        bool, arg(help="The same as --log tensorboard.", help_behavior_hint="")
     ] = False,
     environment: Surroundings = EnvironmentOptions(),
 ) -> int:
@@ -235,7 +236,7 @@ def train(
         begun_from(learner, start),
         resume,
         limit_time,
-        tensorboard,
+        (*log, "tensorboard") if tensorboard else log,
         process.began(),
     )
 
@@ -293,6 +294,7 @@ def frontier(
     start: Start = None,
     resume: Resume = False,
     limit_time: LimitTime = None,
+    log: Log = (),
 ) -> int:
     """Find a task's frontier: one policy is trained that takes lambda as an input, then words,
     figures and a page say what return each cost limit buys. 'saddle dial' sets it to a limit.
@@ -307,7 +309,12 @@ def frontier(
     name = environment.applied_to(task)
     wish = Wish(name, limits, seeds, count, lambdas, begun_from(learner, start), method)
     return frontier(
-        wish, out or Path(f"frontier-{short(name)}"), resume, limit_time, process.began()
+        wish,
+        out or Path(f"frontier-{short(name)}"),
+        resume,
+        limit_time,
+        process.began(),
+        log=log,
     )
 
 
