@@ -99,7 +99,8 @@ def test_one_task_is_found_by_what_tells_it_from_the_others(findings):
 def test_findings_show_themselves(findings, bend):
     html = findings._repr_html_()
     assert html.count("<table>") == sum(
-        bool(part.limits) + bool(part.comparison) for part in findings.tasks
+        bool(part.limits) + 2 * bool(part.comparison) + bool(part.critics)
+        for part in findings.tasks
     )
     for part in findings.tasks:
         assert part.task in html
