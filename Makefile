@@ -36,7 +36,7 @@ $(BASE): .venv/interpreter pyproject.toml constraints.txt
 	@touch $@
 
 $(TOOLS): .venv/interpreter pyproject.toml constraints.txt
-	@echo "installing Saddle and the tools to develop it into .venv: 2.2 GB, some minutes"
+	@echo "installing Saddle and the tools to develop it into .venv: 2.5 GB, some minutes"
 	@$(BIN)/python $(PIP_INSTALL) -e '.[dev]' -c constraints.txt
 	@# It asks for a Gymnasium of 2023, and runs with today's.
 	@$(BIN)/python $(PIP_INSTALL) --no-deps bullet-safety-gym -c constraints.txt

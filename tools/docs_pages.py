@@ -88,6 +88,8 @@ def on_post_page(output: str, page: Page, **_: object) -> str:
     """No page may ask a network for what it needs."""
     if fetched := _FETCHED.search(output):
         raise PluginError(f"{page.file.src_uri} fetches {fetched[1]}; the site has to work offline")
+    if 'class="arithmatex"' in output:
+        raise PluginError(f"{page.file.src_uri} has a formula that was not turned into MathML")
     return output
 
 

@@ -7,6 +7,7 @@ matplotlib.pyplot, and returns them. `saddle figures` draws the same as files.
 import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -117,8 +118,11 @@ def training(
             .sort("env_steps")
             .collect()
         )
-    groups = list(curves.group_by("rule", *settings, maintain_order=True))
+    groups = sorted(curves.group_by("rule", *settings), key=lambda group: _order(group[0]))
     with _drawing(ax) as axes:
+        if len(groups) > NAMED:  # by rising lambda, as in the other figures
+            shades = pyplot.get_cmap(style.LAMBDAS)(np.linspace(0, 1, len(groups)))
+            axes.set_prop_cycle(color=shades)
         for own, rows in groups:
             _curve(axes, _label(dict(zip(["rule", *settings], own, strict=True))), rows)
         if len(groups) <= NAMED:
@@ -126,6 +130,11 @@ def training(
         axes.set(xlabel="env steps", ylabel=quantity, title=style.short(task or names[0]))
         axes.xaxis.set_major_locator(MaxNLocator(5))
     return axes
+
+
+def _order(setting: tuple[Any, ...]) -> list[tuple[bool, Any]]:
+    """By rule, then by rising lambdas and limits; what has none comes last."""
+    return [(value is None, value if value is not None else 0.0) for value in setting]
 
 
 def _curve(axes: Axes, label: str, rows: pl.DataFrame) -> None:
