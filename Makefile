@@ -16,7 +16,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 MARKED := tests/accelerate/test_compiler.py tests/parity/test_env_step.py tests/test_train.py tests/test_doctor.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install browser test lint newest newest-tests newest-missing demo format clean force
+.PHONY: help install browser test lint docs newest newest-tests newest-missing demo format clean force
 
 help: ## Show these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
@@ -36,7 +36,7 @@ $(BASE): .venv/interpreter pyproject.toml constraints.txt
 	@touch $@
 
 $(TOOLS): .venv/interpreter pyproject.toml constraints.txt
-	@echo "installing Saddle and the tools to develop it into .venv: 2.2 GB, some minutes"
+	@echo "installing Saddle and the tools to develop it into .venv: 2.5 GB, some minutes"
 	@$(BIN)/python $(PIP_INSTALL) -e '.[dev]' -c constraints.txt
 	@# It asks for a Gymnasium of 2023, and runs with today's.
 	@$(BIN)/python $(PIP_INSTALL) --no-deps bullet-safety-gym -c constraints.txt
@@ -57,9 +57,9 @@ browser: ## Install Chromium for the report's tests, if it is missing and this m
 
 # The checker would otherwise ask the network whether a newer one exists.
 test lint: export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
-test: ## Lint, check the format and the types, run the tests, some with the newest JAX too
+test: ## Lint, check the format and the types, build the docs, run the tests, some with the newest JAX too
 	@# Two at a time: an installation, like the check of the types, is one process.
-	@$(MAKE) --no-print-directory -j 2 lint $(if $(NEWEST_PYTHON),$(NEWEST)) browser
+	@$(MAKE) --no-print-directory -j 2 lint docs $(if $(NEWEST_PYTHON),$(NEWEST)) browser
 	@# Files in their order, not by their number of tests: those that take longest have few.
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 	@$(MAKE) --no-print-directory newest
@@ -69,6 +69,9 @@ lint: $(TOOLS) ## Lint, check the format and the types
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	tools/typescript.sh .venv $(TYPESCRIPT)
+
+docs: $(TOOLS) ## Build the docs' site in build/site, its links checked: 5 seconds
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 newest: ## Run the tests of kernels, parity and training with the newest JAX that pyproject.toml allows
 	@$(MAKE) --no-print-directory $(if $(NEWEST_PYTHON),newest-tests,newest-missing)

@@ -64,7 +64,7 @@ SLOW += (
     "test_own_tasks",
     "test_outside",
 )
-SLOW += ("test_gpu_backend", "test_passes", "test_sac")
+SLOW += ("test_gpu_backend", "test_passes", "test_sac", "test_examples")
 
 
 def pytest_collection_modifyitems(items):

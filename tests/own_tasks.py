@@ -5,7 +5,7 @@ them.
 import re
 from pathlib import Path
 
-DOC = Path(__file__).parents[1] / "docs" / "tasks.md"
+DOC = Path(__file__).parents[1] / "docs" / "tutorials" / "own-task.md"
 
 
 def docs_module() -> str:

@@ -99,7 +99,7 @@ def test_tensorboard_that_is_not_installed_leaves_nothing_behind(empty, capsys, 
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     argv = [word.format(tmp=empty) for word in TRAIN.split()]
     assert main([*argv, "--tensorboard"]) == 2
-    assert "--tensorboard needs tensorboardX" in said(capsys)
+    assert "--log tensorboard needs tensorboardX" in said(capsys)
     assert list(empty.iterdir()) == []
 
 

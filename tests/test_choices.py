@@ -23,7 +23,7 @@ from saddle.gym.vector import TaskVectorEnv
 from saddle.tasks import TaskSpec
 
 TASK = "learners.toys:Choices"
-DOC = Path(__file__).parents[1] / "docs" / "algorithms.md"
+DOC = Path(__file__).parents[1] / "docs" / "explanation" / "algorithms.md"
 SMALL = saddle.PPO(steps_per_epoch=256, hidden=(8, 8), passes=4, batch=64)
 
 

@@ -97,6 +97,11 @@ def test_every_verb_has_help(run, verb, phrases):
     assert "default: None" not in result.out
 
 
+def test_help_explains_the_rule_that_was_chosen(run):
+    result = run("train", "SafetyPointCircle1-v0", "--help", "--multiplier:pid")
+    assert result.code == 0 and "--multiplier.kp" in result.out
+
+
 def test_no_arguments_show_the_help(run):
     assert run() == run("--help")
 

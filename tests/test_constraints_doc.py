@@ -1,4 +1,6 @@
-"""The tutorial docs/constraints.md as it stands: its files, commands and programs, in order."""
+"""The tutorial docs/tutorials/constraints.md as it stands: its files, commands and programs, in
+order.
+"""
 
 import re
 import sys
@@ -6,7 +8,7 @@ from pathlib import Path
 
 from saddle.cli import main
 
-DOC = Path(__file__).parents[1] / "docs" / "constraints.md"
+DOC = Path(__file__).parents[1] / "docs" / "tutorials" / "constraints.md"
 
 
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):

@@ -186,9 +186,7 @@ def two_costs(toys, tmp_path_factory):
     """A study of the task with two constraints: near and far."""
     ppo = PPO(steps_per_epoch=64, worlds=8, hidden=(8, 8), batch=32, passes=1)
     out = tmp_path_factory.mktemp("costs") / "two"
-    assert (
-        train("TwoCosts", GradientAscent(), (0.5, 1e-6), 2, 128, out, ppo, False, None, False) == 0
-    )
+    assert train("TwoCosts", GradientAscent(), (0.5, 1e-6), 2, 128, out, ppo, False, None) == 0
     return out
 
 

@@ -34,7 +34,7 @@ SMALL = (
 )
 
 
-DOC = Path(__file__).parents[1] / "docs" / "algorithms.md"
+DOC = Path(__file__).parents[1] / "docs" / "explanation" / "algorithms.md"
 
 
 def example():

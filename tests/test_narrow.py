@@ -16,10 +16,9 @@ from saddle.parity import report
 from saddle.parity.events import Agreement
 from saddle.parity.tolerances import Bound
 from saddle.parity.verdict import Line, Report
-from saddle.study import room
+from saddle.study import room, view
 from saddle.study.unit import EpochDone
 from saddle.verbs.evaluate import print_scores
-from saddle.verbs.study import view
 
 CIRCLE = str(Path(__file__).parent.parent / "results" / "circle1")
 INTERVAL = re.compile(r"\[[^\[\]]*\]")

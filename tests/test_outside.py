@@ -18,7 +18,7 @@ from saddle.learners import registry as learner_registry
 from saddle.multipliers import registry as rule_registry
 from saddle.multipliers import rule_class
 
-DOC = Path(__file__).parents[1] / "docs" / "algorithms.md"
+DOC = Path(__file__).parents[1] / "docs" / "explanation" / "algorithms.md"
 TASK = "SafetyPointCircle1-v0"
 SMALL = ("--learner.steps-per-epoch", "1000", "--learner.window", "5")
 STUDY = """

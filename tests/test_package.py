@@ -3,8 +3,15 @@
 import os
 import re
 import subprocess
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
+
+import pytest
+import yaml
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 
 import saddle
 from saddle.extras import DISTRIBUTION, install
@@ -36,6 +43,72 @@ def test_every_extra_that_a_text_names_exists():
     found = [match for path in texts() for match in named.findall(path.read_text(encoding="utf-8"))]
     assert len(found) > 10
     assert {page or code for page, code in found} <= set(EXTRAS)
+
+
+LARGEST = 8  # MB, of what is uploaded
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The wheel and the source archive: each with the names of the files in it."""
+    out = str(tmp_path_factory.mktemp("dist"))
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=out, versions=["standard"])
+    (archive,) = SdistBuilder(str(ROOT)).build(directory=out, versions=["standard"])
+    with zipfile.ZipFile(wheel) as packed:
+        in_wheel = packed.namelist()
+    with tarfile.open(archive) as packed:
+        in_archive = [name.partition("/")[2] for name in packed.getnames()]
+    return {"wheel": (Path(wheel), in_wheel), "archive": (Path(archive), in_archive)}
+
+
+@pytest.mark.parametrize("kind", ["wheel", "archive"])
+def test_what_is_uploaded_is_small(built, kind):
+    file, _ = built[kind]
+    assert file.stat().st_size < LARGEST * 1e6
+
+
+def test_what_is_uploaded_has_the_package_and_nothing_of_the_tests(built):
+    _, in_wheel = built["wheel"]
+    _, in_archive = built["archive"]
+    sources = {path.relative_to(ROOT / "src").as_posix() for path in ROOT.glob("src/**/*.py")}
+    assert sources | {"saddle/py.typed"} <= set(in_wheel)
+    assert {f"src/{name}" for name in sources} | {"README.md", "LICENSE"} <= set(in_archive)
+    assert {name.partition("/")[0] for name in in_wheel} == {
+        "saddle",
+        f"saddle_rl-{saddle.__version__}.dist-info",
+    }
+    tops = {name.partition("/")[0] for name in in_archive}
+    assert not tops & {"tests", "results", "docs", "benchmarks", ".github"}
+
+
+def minors():
+    """The minor versions of Python 3 that the classifiers name."""
+    named = [re.fullmatch(r".*Python :: 3\.(\d+)", line) for line in PROJECT["classifiers"]]
+    return [int(match[1]) for match in named if match]
+
+
+def test_every_python_that_is_promised_is_tested_and_described():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert job["strategy"]["matrix"]["python"] == [f"3.{minor}" for minor in minors()]
+    assert job["steps"][-1]["run"].startswith("make test ")
+    assert PROJECT["requires-python"] == f">=3.{minors()[0]}"
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+    table = page[page.index("## Python") :]
+    assert {f"3.{minor}" for minor in minors()} <= set(re.findall(r"3\.\d+", table))
+
+
+def test_every_extra_is_described():
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+    table = page[page.index("## Extras") : page.index("## What the package")]
+    rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(EXTRAS)
+
+
+def test_the_citation_is_of_this_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (cited["version"], cited["license"]) == (saddle.__version__, PROJECT["license"])
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
 
 
 def pinned(name: str) -> dict[str, str]:

@@ -135,8 +135,8 @@ def squashed():
 
 
 def snippet():
-    """The function of docs/algorithms.md that plays a policy with NumPy alone."""
-    text = (Path(__file__).parents[1] / "docs" / "algorithms.md").read_text()
+    """The function of docs/explanation/algorithms.md that plays a policy with NumPy alone."""
+    text = (Path(__file__).parents[1] / "docs" / "explanation" / "algorithms.md").read_text()
     return next(part for part in text.split("```") if part.startswith("python\nimport json"))[7:]
 
 

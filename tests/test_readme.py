@@ -1,5 +1,6 @@
 """The examples in the README and in docs/ run as they stand."""
 
+import os
 import re
 import shlex
 import sys
@@ -22,8 +23,15 @@ def examples(file, language="python"):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-ENVIRONMENTS = "docs/environments.md"
-COUNTS = {"README.md": 2, "docs/tasks.md": 4, "docs/frontier.md": 1, "docs/dial.md": 1}
+ENVIRONMENTS = "docs/tutorials/environments.md"
+COUNTS = {
+    "README.md": 2,
+    "docs/reference/tasks.md": 2,
+    "docs/tutorials/own-task.md": 2,
+    "docs/how-to/frontier.md": 1,
+    "docs/how-to/dial.md": 1,
+    "docs/how-to/logging.md": 1,
+}
 ALL = [
     pytest.param(text, id=f"{file}-{i}") for file in COUNTS for i, text in enumerate(examples(file))
 ]
@@ -37,6 +45,21 @@ def test_there_are_examples():
 def test_example_runs(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "example", "exec"), {})
+
+
+GENERATED = {"docs/reference/command-line.md", "docs/reference/python.md"}
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "results/README.md")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", [page.relative_to(ROOT).as_posix() for page in PAGES])
+def test_links_lead_to_files_of_the_repository(page):
+    """The docs' build checks anchors too, but not the README, and not where files lie here."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]
+    local = [path for path in paths if path and "://" not in path]
+    targets = {Path(os.path.normpath(Path(page).parent / path)).as_posix() for path in local}
+    assert [target for target in targets - GENERATED if not (ROOT / target).exists()] == []
 
 
 def first_words(text):
@@ -88,7 +111,7 @@ def test_the_query_of_the_store_shows_the_sweep_alone():
     """Runs at lambda* are fixed too, at lambdas that lie between those of the sweep or a rounding
     beside them.
     """
-    (query,) = examples("docs/store.md", "sql")
+    (query,) = examples("docs/reference/store.md", "sql")
     for table in ("metrics/*", "runs"):
         source = f"read_parquet('STUDY/{table}/*.parquet', union_by_name = true)"
         assert source in query

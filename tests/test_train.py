@@ -23,7 +23,7 @@ SMALL = (
     "--learner.batch",
     "500",
 )
-DOC = Path(__file__).parents[1] / "docs" / "algorithms.md"
+DOC = Path(__file__).parents[1] / "docs" / "explanation" / "algorithms.md"
 
 
 def command(out, *more):

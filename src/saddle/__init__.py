@@ -11,6 +11,7 @@ from saddle.hook import register_with_gymnasium
 if TYPE_CHECKING:
     from saddle import analysis as analysis
     from saddle import gym as gym
+    from saddle import plot as plot
     from saddle import tasks as tasks
     from saddle.collect.rollout import Decision as Decision
     from saddle.collect.rollout import Rollout as Rollout
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from saddle.evaluation import evaluate as evaluate
     from saddle.interface import analyze as analyze
     from saddle.interface import frontier as frontier
+    from saddle.interface import import_omnisafe as import_omnisafe
     from saddle.interface import load_policy as load_policy
     from saddle.interface import run_study as run_study
     from saddle.interface import train as train
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("analysis", "gym", "tasks")
+_MODULES = ("analysis", "gym", "plot", "tasks")
 _HOMES = {
     "CRPO": "saddle.multipliers",
     "PID": "saddle.multipliers",
@@ -85,6 +87,7 @@ _HOMES = {
     "dial": "saddle.dial_search",
     "evaluate": "saddle.evaluation",
     "frontier": "saddle.interface",
+    "import_omnisafe": "saddle.interface",
     "load_policy": "saddle.interface",
     "make": "saddle.tasks.registry",
     "open_study": "saddle.study.store",

@@ -17,7 +17,7 @@ from saddle import process, references, streams
 from saddle.cli_bench import Engine, Json, Tasks, bench, bench_learner, bench_study
 from saddle.cli_environment import EnvironmentOptions
 from saddle.cli_parse import Verbs, parse
-from saddle.cli_study import imports, study
+from saddle.cli_study import Log, imports, study
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, whole
 from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class
@@ -184,7 +184,7 @@ def parity(
     ] = "float32",
     as_json: Json = False,
     markdown: Annotated[
-        bool, arg(help="Print the tables of docs/parity.md.", help_behavior_hint="")
+        bool, arg(help="Print the tables of docs/explanation/parity.md.", help_behavior_hint="")
     ] = False,
     engine: Engine = None,
 ) -> int:
@@ -212,8 +212,9 @@ def train(
     start: Start = None,
     resume: Resume = False,
     limit_time: LimitTime = None,
+    log: Log = (),
     tensorboard: Annotated[
-        bool, arg(help="Also write TensorBoard events.", help_behavior_hint="")
+        bool, arg(help="The same as --log tensorboard.", help_behavior_hint="")
     ] = False,
     environment: Surroundings = EnvironmentOptions(),
 ) -> int:
@@ -235,7 +236,7 @@ def train(
         begun_from(learner, start),
         resume,
         limit_time,
-        tensorboard,
+        (*log, "tensorboard") if tensorboard else log,
         process.began(),
     )
 
@@ -293,6 +294,7 @@ def frontier(
     start: Start = None,
     resume: Resume = False,
     limit_time: LimitTime = None,
+    log: Log = (),
 ) -> int:
     """Find a task's frontier: one policy is trained that takes lambda as an input, then words,
     figures and a page say what return each cost limit buys. 'saddle dial' sets it to a limit.
@@ -307,7 +309,12 @@ def frontier(
     name = environment.applied_to(task)
     wish = Wish(name, limits, seeds, count, lambdas, begun_from(learner, start), method)
     return frontier(
-        wish, out or Path(f"frontier-{short(name)}"), resume, limit_time, process.began()
+        wish,
+        out or Path(f"frontier-{short(name)}"),
+        resume,
+        limit_time,
+        process.began(),
+        log=log,
     )
 
 
@@ -655,9 +662,10 @@ def _one_of_the_rules() -> Any:
 
 def _rule_last(argv: Sequence[str]) -> list[str]:
     """Put the rule (--multiplier:pid) and its options last, where the parser wants them, wherever
-    they were written.
+    they were written. --help comes after them, so that it explains the rule's options too.
     """
     front: list[str] = []
+    asks: list[str] = []
     rule: list[str] = []
     options: list[str] = []
     wants_value = takes_more = False  # the option before: has none yet, may have further numbers
@@ -668,13 +676,15 @@ def _rule_last(argv: Sequence[str]) -> list[str]:
         elif word.startswith("--multiplier."):
             options.append(word)
             wants_value = takes_more = "=" not in word
+        elif word in ("-h", "--help"):
+            asks.append(word)
         elif wants_value or (takes_more and _is_number(word)):
             options.append(word)
             wants_value = False
         else:
             front.append(word)
             takes_more = False
-    return front + rule + options
+    return front + rule + options + asks
 
 
 def _is_number(word: str) -> bool:

@@ -35,6 +35,15 @@ Precise = Annotated[
     ),
 ]
 
+Log = Annotated[
+    tuple[Literal["tensorboard", "wandb", "mlflow"], ...],
+    arg(
+        metavar="{tensorboard,wandb,mlflow} ...",
+        help="Also send every epoch's metrics there.",
+        help_behavior_hint="",
+    ),
+]
+
 
 @study.command
 def show(
@@ -101,6 +110,7 @@ def run(
             help_behavior_hint="",
         ),
     ] = False,
+    log: Log = (),
     as_json: Json = False,
 ) -> int:
     """Run a study. Exits with 0 when all is done, 1 when runs failed, 3 at the time limit, 128 + n
@@ -122,6 +132,7 @@ def run(
         published,
         as_json,
         began=process.began(),
+        log=log,
     )
 
 

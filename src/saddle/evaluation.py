@@ -1,6 +1,5 @@
 """What trained policies do: whole episodes of every policy that a study or a folder holds."""
 
-import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -10,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from saddle import open_study, policies, rollouts, tasks
+from saddle import notebook, open_study, policies, rollouts, tasks
 from saddle.errors import SaddleError
 from saddle.multipliers import Lambda, each_lambda, lambda_of
 from saddle.policies import DialPolicy, NetworkPolicy
@@ -68,12 +67,6 @@ class Score:
     """Lambda of each constraint that the policy's dial is set to; None without a dial."""
 
 
-@contextlib.contextmanager
-def _uncounted(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Tells nobody how far things are."""
-    yield lambda count: None
-
-
 def evaluate(
     path: Path | str,
     *,
@@ -83,7 +76,7 @@ def evaluate(
     task: str | None = None,
     multipliers: Sequence[float] = (),
     on_message: OnMessage | None = None,
-    counting: Counting = _uncounted,
+    counting: Counting = notebook.counting,
 ) -> list[Score]:
     """Play the policies of a study, or of the folder of one policy, by their mean and as trained:
     a score for each of them, mode by mode and constraint by constraint.
@@ -92,7 +85,8 @@ def evaluate(
     that of the worlds, which are the same for every policy. `task` plays them in another one than
     they were trained on, of the same sizes. A policy with a dial is played at the `multipliers`,
     with several constraints one of each; without them at nine from its range, the same for every
-    constraint. `on_message` is told what was left out; `counting` shows how far it is.
+    constraint. `on_message` is told what was left out; `counting` shows how far it is, by default
+    in a notebook only.
     """
     if episodes < 1:
         raise SaddleError(f"--episodes is {episodes}; it must be at least 1")

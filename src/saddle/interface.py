@@ -2,15 +2,19 @@
 process.
 
 Progress is a callback: `on_epoch` is called after every epoch with what was measured in it,
-`on_message` with what a person should know (a run that failed, a checkpoint that was damaged).
+`on_message` with what a person should know (a run that failed, a checkpoint that was damaged). In a
+notebook there is a bar as well, which `progress=False` leaves out; `progress=True` shows one in a
+terminal too. `log` names where metrics go besides the store: 'tensorboard', 'wandb', 'mlflow', or a
+class of one's own (`saddle.trackers.Tracker`).
 """
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from saddle import tasks
+from saddle import notebook, tasks
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
@@ -23,9 +27,11 @@ from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
-from saddle.study.unit import EpochDone
+from saddle.study.unit import EpochDone, Listener
+from saddle.study.view import NotebookBars, view
 from saddle.tasks.gymnasium.costs import CostLike
 from saddle.tasks.naming import TaskLike, name_of
+from saddle.trackers import TrackerKind, tracked, tracker_kinds
 
 if TYPE_CHECKING:
     from saddle.analysis import Findings
@@ -50,6 +56,8 @@ def train(
     limit_seconds: float | None = None,
     on_epoch: OnEpoch | None = None,
     on_message: OnMessage | None = None,
+    progress: bool | None = None,
+    log: Sequence[str | TrackerKind] = (),
 ) -> Study:
     """Train one multiplier rule on a task with seeds 0 to seeds - 1; returns the study in the
     directory `out`.
@@ -57,7 +65,8 @@ def train(
     Without `rule` it is the learner's usual one: gradient ascent, or the dial of a policy that
     takes lambda as an input. `limits` has a cost limit for each constraint; a fixed rule and a dial
     do not use it. With `resume` a training that is there already goes on; `limit_seconds` ends it
-    cleanly in time, which `study.finished` then tells.
+    cleanly in time, which `study.finished` then tells. `progress` shows a bar; by default in a
+    notebook only. `log` is where metrics go besides the store.
     """
     plan = training_plan(task, rule, tuple(limits), seeds, steps, learner)
     return run_study(
@@ -67,6 +76,8 @@ def train(
         limit_seconds=limit_seconds,
         on_epoch=on_epoch,
         on_message=on_message,
+        progress=progress,
+        log=log,
     )
 
 
@@ -79,6 +90,8 @@ def run_study(
     limit_seconds: float | None = None,
     on_epoch: OnEpoch | None = None,
     on_message: OnMessage | None = None,
+    progress: bool | None = None,
+    log: Sequence[str | TrackerKind] = (),
 ) -> Study:
     """Run a plan in this process, in the directory `out`; returns the study.
 
@@ -86,9 +99,14 @@ def run_study(
     of its own.
     """
     swept = None if sweep is None else Path(sweep)
+    kinds = tracker_kinds(log)
     study = prepare(plan, Path(out), resume, swept)
-    with Stopper(limit_seconds) as stop:
-        listener = _Callbacks(on_epoch, on_message)
+    trackers = [kind(study) for kind in kinds]
+    with (
+        Stopper(limit_seconds) as stop,
+        _listening(on_epoch, on_message, progress) as shown,
+        tracked(shown, study, trackers) as listener,
+    ):
         Worker(study, factory(POPULATION), plan.chunk, listener, stop, open_sweep(swept)).work()
     return study
 
@@ -112,6 +130,8 @@ def frontier(
     limit_seconds: float | None = None,
     on_epoch: OnEpoch | None = None,
     on_message: OnMessage | None = None,
+    progress: bool | None = None,
+    log: Sequence[str | TrackerKind] = (),
 ) -> Study:
     """Train what a task's frontier takes; returns the study in the directory `out`.
 
@@ -138,9 +158,15 @@ def frontier(
     wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner, method)
     path = Path(out) if out is not None else Path(f"frontier-{short(name)}")
     spec = tasks.spec_of(name)
+    kinds = tracker_kinds(log)
     study = open_frontier(wish, spec, path, resume)
-    with Stopper(limit_seconds) as stop:
-        return train_frontier(study, wish, spec.constraints, stop, _Callbacks(on_epoch, on_message))
+    trackers = [kind(study) for kind in kinds]
+    with (
+        Stopper(limit_seconds) as stop,
+        _listening(on_epoch, on_message, progress) as shown,
+        tracked(shown, study, trackers) as listener,
+    ):
+        return train_frontier(study, wish, spec.constraints, stop, listener)
 
 
 def training_plan(
@@ -196,6 +222,18 @@ def _limit_sets(limits: Limits) -> tuple[tuple[float, ...], ...]:
     return (*sets, numbers) if numbers else tuple(sets)
 
 
+def import_omnisafe(
+    logs: Path | str, out: Path | str, *, on_message: OnMessage | None = None
+) -> Study:
+    """A study, in the directory `out`, of all logs of OmniSafe below the folder `logs`.
+    `on_message` is told what had to be skipped, and why.
+    """
+    from saddle.study.importers.omnisafe import import_logs
+
+    import_logs(Path(logs), Path(out), on_message or (lambda text: None))
+    return Study(Path(out))
+
+
 def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None = None) -> "Policy":
     """An exported policy, or a run's in a study: a function from observations [..., obs_dim] to
     actions.
@@ -208,17 +246,37 @@ def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None 
     return policies.load(path, lam=multiplier)
 
 
+@contextlib.contextmanager
+def _listening(
+    on_epoch: OnEpoch | None, on_message: OnMessage | None, progress: bool | None
+) -> Iterator[Listener]:
+    """Who is told how a training goes: the callbacks, and a bar."""
+    in_notebook = notebook.running()
+    if not (in_notebook if progress is None else progress):
+        yield _Callbacks(on_epoch, on_message)
+    elif in_notebook:
+        yield _Callbacks(on_epoch, on_message, NotebookBars())
+    else:
+        with view(as_json=False) as bars:
+            yield _Callbacks(on_epoch, on_message, bars)
+
+
 @dataclass
 class _Callbacks:
-    """A listener made of functions."""
+    """A listener made of functions, and of a bar."""
 
     on_epoch: OnEpoch | None
     on_message: OnMessage | None
+    bar: Listener | None = None
 
     def epoch(self, done: EpochDone) -> None:
         if self.on_epoch is not None:
             self.on_epoch(done)
+        if self.bar is not None:
+            self.bar.epoch(done)
 
     def say(self, text: str) -> None:
         if self.on_message is not None:
             self.on_message(text)
+        elif self.bar is not None:
+            self.bar.say(text)

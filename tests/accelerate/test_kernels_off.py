@@ -19,7 +19,8 @@ from saddle.tasks.rare import patch_rare
 from saddle.tasks.task import State, TaskSpec, pytree
 
 WORLDS = 8
-# Of each world; after some more, rounding has grown into another motion (docs/architecture.md)
+# Of each world; after some more, rounding has grown into another motion
+# (docs/explanation/architecture.md)
 STEPS = 3
 BESIDE = 0.21  # m between the robot and the button: they touch
 

@@ -1,5 +1,5 @@
-"""docs/parity.md holds the tables that the command prints today, line by line; the numbers may be
-older.
+"""docs/explanation/parity.md holds the tables that the command prints today, line by line; the
+numbers may be older.
 """
 
 from pathlib import Path
@@ -9,7 +9,9 @@ import pytest
 from saddle.parity import regimes, tolerances
 from saddle.parity.tolerances import POINT
 
-PAGE = (Path(__file__).parents[2] / "docs" / "parity.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "parity.md").read_text(
+    encoding="utf-8"
+)
 
 
 @pytest.mark.parametrize("task", POINT)

@@ -85,7 +85,7 @@ def test_a_unit_that_a_newer_saddle_went_on_with_has_more_columns_from_then_on(t
 
 
 def test_plain_polars_reads_the_same_tables(tmp_path):
-    """As docs/store.md says it is done without Saddle."""
+    """As docs/reference/store.md says it is done without Saddle."""
     study = make(tmp_path / "s", {"u0": ["a", "b"], "u1": ["c"]})
     writer.write_chunk(study.path, "u0", 0, 3, metrics_frame(["a", "b"], 0, epochs_of(2, 3)))
     writer.write_chunk(

@@ -33,25 +33,25 @@ def show(findings: Findings) -> None:
     for note in findings.notes:
         say(f"[yellow]note[/] {escape(note)}")
     for part in findings.tasks:
-        say(f"\n[bold]{escape(part.task)}[/] · {escape(_whose(part))}")
+        say(f"\n[bold]{escape(part.task)}[/] · {escape(whose(part))}")
         for note in part.notes:
             say(f"[yellow]note[/] {escape(note)}")
-        for line in _sweep_lines(part):
+        for line in sweep_lines(part):
             say(escape(line))
         if part.limits:
-            print_table(out, *_limits(part))
+            print_table(out, *limits_table(part))
             for finding in part.limits:
                 say(f"  {finding.limit:g}: {escape(finding.reason)}")
         if part.comparison:
-            print_table(out, *_cells(part))
+            print_table(out, *cells_table(part))
             say("  while training:")
-            print_table(out, OVER_TRAINING_COLUMNS, _over_training(part))
+            print_table(out, OVER_TRAINING_COLUMNS, over_training_table(part))
         if part.critics:
-            say("What critics say as an episode begins, beside what it comes to (discounted):")
-            print_table(out, CRITIC_COLUMNS, [_critic_row(one) for one in part.critics])
+            say(CRITICS_SAY)
+            print_table(out, CRITIC_COLUMNS, [critic_row(one) for one in part.critics])
     for joint in findings.joint:
         say(f"\n[bold]{escape(joint.task)}[/] · {escape(joint.algorithm)} · all constraints")
-        print_table(out, JOINT_COLUMNS, [_joint_row(share) for share in joint.multipliers])
+        print_table(out, JOINT_COLUMNS, [joint_row(share) for share in joint.multipliers])
         say(f"  return {text(joint.return_)}; {escape(joint.reason)}")
         say(f"  {escape(violating(joint))}")
 
@@ -65,7 +65,7 @@ def show_agreement(comparison: Comparison) -> None:
         out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=not out.is_terminal)
 
 
-def _whose(part: TaskFindings) -> str:
+def whose(part: TaskFindings) -> str:
     """The algorithm, and the constraint where there are several."""
     return " · ".join(filter(None, [part.algorithm, title(part.constraint)]))
 
@@ -80,13 +80,15 @@ JOINT_COLUMNS = (
 )
 
 
-def _joint_row(share: JointMultiplier) -> list[Content]:
+def joint_row(share: JointMultiplier) -> list[Content]:
+    """One constraint's share in a joint lambda*, in the order of `JOINT_COLUMNS`."""
     sure = "-" if share.binds_share is None else f"{share.binds_share:.0%} of replicates"
     limit = f"{share.limit:g}"
     return [share.constraint, limit, joint_star(share), text(share.cost), binds(share), sure]
 
 
-def _sweep_lines(part: TaskFindings) -> list[str]:
+def sweep_lines(part: TaskFindings) -> list[str]:
+    """What the sweep of a task shows, in sentences."""
     lines = []
     if part.profile and part.frontier:
         first, last = part.groups[0], part.groups[-1]
@@ -117,7 +119,8 @@ def _sweep_lines(part: TaskFindings) -> list[str]:
     return lines
 
 
-def _limits(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
+def limits_table(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
+    """What is known at each limit: columns and rows."""
     columns = [
         Column("limit", identifies=True, right=True),
         Column("lambda*"),
@@ -162,7 +165,8 @@ CELL_COLUMNS = (
 )
 
 
-def _cells(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
+def cells_table(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
+    """The rules that were trained at limits: columns and rows."""
     others = part.constraint.others if part.constraint else ()
     columns = [*CELL_COLUMNS]
     columns[5:5] = [Column(f"{one.name} costs") for one in others]
@@ -183,6 +187,7 @@ def _cells(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]:
     return columns, rows
 
 
+CRITICS_SAY = "What critics say as an episode begins, beside what it comes to (discounted):"
 CRITIC_COLUMNS = (
     Column("rule", identifies=True),
     Column("lambda", right=True),
@@ -196,7 +201,8 @@ CRITIC_COLUMNS = (
 )
 
 
-def _critic_row(one: CriticBias) -> list[Content]:
+def critic_row(one: CriticBias) -> list[Content]:
+    """What a critic says, in the order of `CRITIC_COLUMNS`."""
     return [
         one.rule,
         "-" if one.lambda_ is None else f"{one.lambda_:.3g}",
@@ -224,7 +230,8 @@ OVER_TRAINING_COLUMNS = (
 )
 
 
-def _over_training(part: TaskFindings) -> list[list[Content]]:
+def over_training_table(part: TaskFindings) -> list[list[Content]]:
+    """How the rules kept their limits while they trained: rows of `OVER_TRAINING_COLUMNS`."""
     rows: list[list[Content]] = []
     for cell in part.comparison:
         told = cell.over_training

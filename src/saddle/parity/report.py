@@ -47,7 +47,9 @@ def print_tables(reports: Iterable[Report], console: Console) -> None:
 
 
 def markdown(reports: Iterable[Report]) -> str:
-    """The generated part of docs/parity.md: what the regimes mean, then the tables of each task."""
+    """The generated part of docs/explanation/parity.md: what the regimes mean, then the tables of
+    each task.
+    """
     parts = [_grid(("regime", "rows in it"), regimes.MEANING.items())]
     for report in reports:
         parts.append(f"### {_title(report)}")

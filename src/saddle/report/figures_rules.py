@@ -23,8 +23,8 @@ def zoom(task: TaskFindings) -> Figure:
     panels = drawn.subplots(len(limits), 1, squeeze=False)[:, 0]
     for axes, limit in zip(panels, limits, strict=True):
         cells = [cell for cell in task.comparison if cell.limit == limit]
-        _zoom_panel(axes, task, cells, limit, looks)
-    handles = _legend(task, looks)
+        draw_rules(axes, task, cells, limit, looks)
+    handles = rules_legend(task, looks)
     drawn.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=3, columnspacing=1.0
     )
@@ -33,7 +33,7 @@ def zoom(task: TaskFindings) -> Figure:
     return drawn
 
 
-def _legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
+def rules_legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
     """What the legend shows, by its words."""
     handles = {}
     if task.frontier:
@@ -64,7 +64,7 @@ def _legend(task: TaskFindings, looks: dict) -> dict[str, Line2D]:
     return handles
 
 
-def _zoom_panel(
+def draw_rules(
     axes: Axes, task: TaskFindings, cells: list[Cell], limit: float, looks: dict
 ) -> None:
     """The rules at one limit, over the part of the frontier around them."""

@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from saddle.analysis.findings import Curve, TaskFindings
 from saddle.report import style
@@ -46,20 +46,26 @@ def lambda_norm(tasks: Sequence[TaskFindings]) -> LogNorm:
 def frontier(task: TaskFindings) -> Figure:
     """Return against cost: one point per lambda with +-1 SD, the frontier dashed, its band."""
     drawn = style.figure()
-    axes = drawn.subplots()
-    norm = lambda_norm([task])
-    draw_frontier(axes, task, norm)
-    axes.set(xlabel="cost", ylabel="return", title=style.heading(task))
-    _lambda_bar(drawn, norm, axes, pad=0.02, aspect=30)
-    axes.legend(loc="lower right")
+    whole_frontier(drawn.subplots(), task)
     return drawn
 
 
-def _lambda_bar(drawn: Figure, norm: LogNorm, beside: Any, pad: float, aspect: float) -> None:
+def whole_frontier(axes: Axes, task: TaskFindings) -> None:
+    """The frontier on given axes, with everything that explains it."""
+    norm = lambda_norm([task])
+    draw_frontier(axes, task, norm)
+    axes.set(xlabel="cost", ylabel="return", title=style.heading(task))
+    _lambda_bar(norm, axes, pad=0.02, aspect=30)
+    axes.legend(loc="lower right")
+
+
+def _lambda_bar(norm: LogNorm, beside: Any, pad: float, aspect: float) -> None:
     """What the colours of lambda mean, beside the axes."""
+    drawn = np.ravel(beside)[0].figure
     bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=beside, pad=pad, aspect=aspect)
     bar.set_label("$\\lambda$", rotation=0, labelpad=2)
     bar.ax.yaxis.set_major_formatter(plain)
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
 
 
@@ -107,7 +113,14 @@ def line(axes: Axes, task: TaskFindings, colour: str, label: str | None, dashes:
 def profile(task: TaskFindings) -> Figure:
     """Return and cost against lambda, limits dashed, lambda* marked on them."""
     drawn = style.figure(height=2.6)
-    left = drawn.subplots()
+    handles = draw_profile(drawn.subplots(), task)
+    if handles:
+        drawn.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.0)
+    return drawn
+
+
+def draw_profile(left: Axes, task: TaskFindings) -> list[Line2D]:
+    """Return on given axes and cost on a twin of theirs. Returns the legend's handles."""
     right = left.twinx()
     right.spines["right"].set_visible(True)
     found = task.profile
@@ -126,11 +139,9 @@ def profile(task: TaskFindings) -> Figure:
         axes.tick_params(axis="y", labelcolor=colour)
         axes.yaxis.set_major_locator(MaxNLocator(5))
     handles = _mark_limits(right, task)
-    if handles:
-        drawn.legend(handles=handles, loc="outside lower center", ncols=2, columnspacing=1.0)
     left.set(xscale="log", xlabel="$\\lambda$", title=style.heading(task))
     left.xaxis.set_major_formatter(plain)
-    return drawn
+    return handles
 
 
 def _mark_limits(axes: Axes, task: TaskFindings) -> list[Line2D]:
@@ -238,7 +249,12 @@ def seeds(task: TaskFindings) -> Figure:
     seeds attain.
     """
     drawn = style.figure()
-    axes = drawn.subplots()
+    draw_seeds(drawn.subplots(), task)
+    return drawn
+
+
+def draw_seeds(axes: Axes, task: TaskFindings) -> None:
+    """Seeds and attained frontiers on given axes."""
     norm = lambda_norm([task])
     runs = []
     for seed in task.scatter:
@@ -260,10 +276,9 @@ def seeds(task: TaskFindings) -> Figure:
                 linestyle=dashes,
                 label=f"attained by {level.share:.0%} of seeds",
             )
-    _lambda_bar(drawn, norm, axes, pad=0.02, aspect=30)
+    _lambda_bar(norm, axes, pad=0.02, aspect=30)
     axes.set(xlabel="cost", ylabel="return", title=style.heading(task))
     axes.legend(loc="lower right")
-    return drawn
 
 
 def grid(tasks: Sequence[TaskFindings]) -> Figure:
@@ -283,5 +298,5 @@ def grid(tasks: Sequence[TaskFindings]) -> Figure:
         axes.set_title(style.heading(tasks[i], between="\n"))
     drawn.supxlabel("cost", fontsize=8)
     drawn.supylabel("return", fontsize=8)
-    _lambda_bar(drawn, norm, panels, pad=0.01, aspect=40)
+    _lambda_bar(norm, panels, pad=0.01, aspect=40)
     return drawn

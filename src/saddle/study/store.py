@@ -1,4 +1,4 @@
-"""A study's directory, as it is read: see docs/store.md for what lies where."""
+"""A study's directory, as it is read: see docs/reference/store.md for what lies where."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from saddle.files import read_json
 from saddle.study.columns import METRICS, runs_frame
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from saddle.policies import Policy
 
 # Of the directory; a change that old readers would misread raises it (1: settings under "ppo")
@@ -42,6 +45,23 @@ class Study:
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}: {self.manifest['name']})"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: where it is, and how its runs stand."""
+        stand = self.runs.group_by("task", "algorithm", "rule", "status").len("runs").sort(pl.all())
+        title = f"<b>{escape(self.manifest['name'])}</b> in {escape(str(self.path))}"
+        return f"<div><p>{title}</p>{stand._repr_html_()}</div>"
+
+    def plot_frontier(self, *, ax: Axes | None = None, **task: Any) -> Axes:
+        """Draw the frontier of the study's task, or of the one that `Findings.task` finds by what
+        else is given, into the axes, or else into new ones; returns them. `saddle.plot` draws more.
+        """
+        from saddle import plot
+        from saddle.analysis import Options
+        from saddle.analysis.from_store import analyze_store
+
+        findings = analyze_store(self.path, Options())
+        return plot.frontier(findings.task(**task), ax=ax)
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

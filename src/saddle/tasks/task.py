@@ -53,7 +53,7 @@ class Task(Protocol[S]):
     """A constrained task. Actions are [action_dim] reals, meant for [-1, 1]; each task says what it
     does beyond. Where the spec has `choices`, actions are [action_dim] int32 below these.
 
-    What a task may have besides is in docs/architecture.md, "The Task protocol".
+    What a task may have besides is in docs/explanation/architecture.md, "The Task protocol".
     """
 
     @property

@@ -14,11 +14,12 @@ from saddle.study.program import POPULATION
 from saddle.study.status import failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
+from saddle.study.view import view
+from saddle.trackers import tracked, tracker_kinds
 from saddle.verbs.analyze import analyze
 from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
 from saddle.verbs.figures import figures
 from saddle.verbs.report import report
-from saddle.verbs.study.view import view
 
 
 def frontier(
@@ -28,6 +29,7 @@ def frontier(
     limit_time: str | None = None,
     began: float | None = None,
     program: str = POPULATION,
+    log: tuple[str, ...] = (),
 ) -> int:
     """Train what the frontier takes in the directory `out`, then say and draw what was found.
 
@@ -36,8 +38,14 @@ def frontier(
     """
     limit = None if limit_time is None else seconds(limit_time)
     spec = tasks.spec_of(wish.task)
+    kinds = tracker_kinds(log)
     study = open_frontier(wish, spec, out, resume)
-    with Stopper(limit, began, watchdog=began is not None) as stop, view(False) as listener:
+    trackers = [kind(study) for kind in kinds]
+    with (
+        Stopper(limit, began, watchdog=began is not None) as stop,
+        view(as_json=False) as shown,
+        tracked(shown, study, trackers) as listener,
+    ):
         study = train_frontier(study, wish, spec.constraints, stop, listener, program)
     if not study.finished:
         print(f"stopped: {stop.why}; go on with the same command and --resume")

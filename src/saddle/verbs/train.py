@@ -4,13 +4,10 @@ and reads as one.
 
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from saddle.console import console
-from saddle.errors import SaddleError
-from saddle.extras import install
 from saddle.interface import training_plan
 from saddle.learners import LearnerSettings
 from saddle.multipliers import Rule
@@ -22,6 +19,7 @@ from saddle.study.program import POPULATION, factory
 from saddle.study.status import duration
 from saddle.study.stop import Stopper, seconds
 from saddle.study.unit import EpochDone
+from saddle.trackers import tracked, tracker_kinds
 from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
 
 EVERY = 5.0  # seconds between two lines of progress
@@ -37,7 +35,7 @@ def train(
     learner: LearnerSettings,
     resume: bool = False,
     limit_time: str | None = None,
-    tensorboard: bool = False,
+    log: tuple[str, ...] = (),
     began: float | None = None,
 ) -> int:
     """Train, or go on training, in the directory `out`; returns the exit code.
@@ -47,14 +45,16 @@ def train(
     """
     plan = training_plan(task, rule, limits, seeds, steps, learner)
     limit = None if limit_time is None else seconds(limit_time)
-    events = _event_writer(tensorboard)
+    kinds = tracker_kinds(log)
     study = prepare(plan, out, resume)
-    view = View(plan, limits, events and events(str(out / "tensorboard")))
-    with Stopper(limit, began, watchdog=began is not None) as stop:
-        worker = Worker(study, factory(POPULATION), plan.chunk, view, stop)
+    listening = tracked(View(plan, limits), study, [kind(study) for kind in kinds])
+    with (
+        Stopper(limit, began, watchdog=began is not None) as stop,
+        listening as listener,
+    ):
+        worker = Worker(study, factory(POPULATION), plan.chunk, listener, stop)
         say_how_long(worker, plan, stop)
         worker.work()
-    view.close()
     if not study.finished:
         if not stop.refused:
             print("not finished")
@@ -71,16 +71,14 @@ class View:
     members.
     """
 
-    def __init__(self, plan: Plan, limits: tuple[float, ...], tensorboard: Any) -> None:
+    def __init__(self, plan: Plan, limits: tuple[float, ...]) -> None:
         self._steps_per_epoch = plan.learner.steps_per_epoch
         self._limits = np.array(limits)
-        self._tensorboard = tensorboard
         self._said = 0.0
         self._console = console()
 
     def epoch(self, done: EpochDone) -> None:
         """Print a line now and then."""
-        self._log(done)
         if 1 < done.epoch < done.epochs and time.monotonic() - self._said < EVERY:
             return
         self._said = time.monotonic()
@@ -107,39 +105,8 @@ class View:
         """Print it."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def close(self) -> None:
-        """Finish what is still being written."""
-        if self._tensorboard is not None:
-            self._tensorboard.close()
-
-    def _log(self, done: EpochDone) -> None:
-        if self._tensorboard is None:
-            return
-        for key, value in done.metrics.items():
-            for i, member in enumerate(value):
-                number = float(np.mean(member))
-                if np.isfinite(number):
-                    self._tensorboard.add_scalar(
-                        f"seed {i}/{key}", number, done.epoch * self._steps_per_epoch
-                    )
-
 
 def _mean(values: np.ndarray) -> float:
     """Over members that have a value; NaN without any."""
     real = values[np.isfinite(values)]
     return float(real.mean()) if real.size else float("nan")
-
-
-def _event_writer(wanted: bool) -> Any:
-    """The class that writes events, asked for before anything is written: it may not be
-    installed.
-    """
-    if not wanted:
-        return None
-    try:
-        from tensorboardX import SummaryWriter
-    except ImportError:
-        raise SaddleError(
-            f"--tensorboard needs tensorboardX: run {install('tensorboard')}"
-        ) from None
-    return SummaryWriter

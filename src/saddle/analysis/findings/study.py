@@ -19,6 +19,7 @@ from saddle.analysis.findings.sweep import (
     Slope,
 )
 from saddle.analysis.findings.values import IF_ANY
+from saddle.errors import SaddleError
 
 SCHEMA = 1
 
@@ -36,7 +37,7 @@ class Seed:
     cost: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TaskFindings:
     """Everything about one task under one algorithm; with several constraints, about one of them
     while the others keep their limits.
@@ -62,6 +63,16 @@ class TaskFindings:
     critics: tuple[CriticBias, ...] = field(default=(), metadata=IF_ANY)
     """Of learners that log what their critics say as an episode begins."""
 
+    def __repr__(self) -> str:
+        named = _described(self)
+        return f"TaskFindings({named}: {len(self.groups)} lambdas, {len(self.limits)} limits)"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        from saddle.analysis.html import task_html
+
+        return task_html(self)
+
 
 @dataclass(frozen=True)
 class RunCounts:
@@ -74,7 +85,7 @@ class RunCounts:
     without_values: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Findings:
     """Everything about a study."""
 
@@ -86,6 +97,37 @@ class Findings:
     joint: tuple[JointLambda, ...] = field(default=(), metadata=IF_ANY)
     """lambda* of tasks with several constraints, found together, for each set of limits."""
 
+    def task(
+        self,
+        name: str | None = None,
+        *,
+        algorithm: str | None = None,
+        constraint: str | None = None,
+    ) -> TaskFindings:
+        """What was found about one task: the only one, or the one that name, algorithm and the
+        constraint's name tell apart from the others.
+        """
+        wanted = {"task": name, "algorithm": algorithm, "constraint": constraint}
+        told = {key: value for key, value in wanted.items() if value is not None}
+        found = [part for part in self.tasks if told.items() <= _identity(part).items()]
+        if len(found) == 1:
+            return found[0]
+        there = "; ".join(_described(part) for part in found or self.tasks) or "no task"
+        asked = ", ".join(f"{key} {value!r}" for key, value in told.items())
+        if not found:
+            raise SaddleError(f"nothing was found about {asked or 'any task'}; there is {there}")
+        raise SaddleError(f"task() has to be told which of these is meant: {there}")
+
+    def __repr__(self) -> str:
+        parts = "; ".join(_described(part) for part in self.tasks)
+        return f"Findings({self.runs.used} of {self.runs.total} runs: {parts})"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        from saddle.analysis.html import findings_html
+
+        return findings_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values; names lose the trailing underscore that Python's keywords force on them."""
         return plain_values(self)
@@ -93,6 +135,18 @@ class Findings:
     def to_json(self, indent: int | None = None) -> str:
         """The findings as JSON, without NaN or infinity."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+
+def _identity(part: TaskFindings) -> dict[str, str]:
+    """What tells a part of the findings from the others."""
+    names = {"task": part.task, "algorithm": part.algorithm}
+    if part.constraint is not None:
+        names["constraint"] = part.constraint.name
+    return names
+
+
+def _described(part: TaskFindings) -> str:
+    return ", ".join(f"{key} {value!r}" for key, value in _identity(part).items())
 
 
 def plain_values(value: Any) -> Any:

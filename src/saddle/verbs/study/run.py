@@ -20,8 +20,9 @@ from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
+from saddle.study.view import view
+from saddle.trackers import tracked, tracker_kinds
 from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
-from saddle.verbs.study.view import view
 from saddle.words import counted
 
 
@@ -40,6 +41,7 @@ def run(
     as_json: bool = False,
     program: str = POPULATION,
     began: float | None = None,
+    log: tuple[str, ...] = (),
 ) -> int:
     """Run a preset or study file in `out`; returns the exit code.
 
@@ -48,6 +50,9 @@ def run(
     """
     if address is not None and engine != "ray":
         raise SaddleError("--address is the Ray cluster's; add --engine ray")
+    if log and engine == "ray":
+        raise SaddleError("--log needs --engine local: Ray's processes write metrics to the store")
+    kinds = tracker_kinds(log)
     plan = presets.load(name, layout, precision, published)
     if members is not None:
         plan = dataclasses.replace(plan, members=members)
@@ -61,9 +66,10 @@ def run(
         else:
             study = prepare(plan, out, resume, sweep)
             _say_rates(plan, listener)
-            worker = Worker(study, factory(program), plan.chunk, listener, stop, open_sweep(sweep))
-            say_how_long(worker, plan, stop, program)
-            worker.work()
+            with tracked(listener, study, [kind(study) for kind in kinds]) as told:
+                worker = Worker(study, factory(program), plan.chunk, told, stop, open_sweep(sweep))
+                say_how_long(worker, plan, stop, program)
+                worker.work()
     return _end(study, stop, name, as_json)
 
 

@@ -1,4 +1,6 @@
-"""What a running study shows: bars on a terminal, lines elsewhere, JSON lines for machines."""
+"""What a running study shows: bars on a terminal and in a notebook, lines elsewhere, JSON lines for
+machines.
+"""
 
 import json
 import time
@@ -14,6 +16,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from saddle import notebook
 from saddle.console import console
 from saddle.study.status import duration
 from saddle.study.unit import EpochDone
@@ -123,6 +126,27 @@ class JsonLines(Lines):
 
     def _print(self, **fields: object) -> None:
         print(json.dumps(fields), flush=True)
+
+
+class NotebookBars:
+    """A bar per unit, in a notebook."""
+
+    def __init__(self) -> None:
+        self._bars: dict[str, notebook.Bar] = {}
+
+    def epoch(self, done: EpochDone) -> None:
+        """Move the unit's bar."""
+        if done.unit not in self._bars:
+            title = f"{done.unit} ({counted(len(done.runs), 'run')}), epochs"
+            self._bars[done.unit] = notebook.Bar(title, done.epochs)
+        left = duration(done.seconds * (done.epochs - done.epoch))
+        # The first epoch compiles: its time is no pace.
+        text = "" if done.epoch in (1, done.epochs) else f"{left} left"
+        self._bars[done.unit](done.epoch, text)
+
+    def say(self, text: str) -> None:
+        """Print below the bars."""
+        print(text)
 
 
 def view(as_json: bool) -> Bars | Lines:
