@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from statsmodels.nonparametric.smoothers_lowess import lowess
 
@@ -66,6 +66,7 @@ def test_a_limit_that_is_not_reached_takes_the_nearest_setting_or_as_published_t
     st.floats(0, 120),
     st.sampled_from(["profile", "published"]),
 )
+@example([50.0, 100.0, 100.0, 1.0, 0.0], 0.0, "profile")  # at the sweep's end, but for rounding
 @settings(max_examples=40, deadline=None)
 def test_what_is_trained_at_lies_in_the_sweep(costs, limit, method):
     """lambda* lies between two settings; what stands for it is a setting: none is nearer."""

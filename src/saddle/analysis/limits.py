@@ -72,7 +72,8 @@ def train_at(geo: Geometry, found: Crossing, limit: float) -> float:
     reached it is the nearest setting; the published study is read as taking the sweep's end.
     """
     if found.status == "reached":
-        return float(prof.from_axis(found.places[:1], geo.options)[0])
+        (crossed,) = prof.from_axis(found.places[:1], geo.options)
+        return float(np.clip(crossed, *geo.means.lambdas[[0, -1]]))  # logarithms are rounded
     if found.status == "always below":
         return float(geo.means.lambdas[0])
     if geo.options.construction == "published":
