@@ -109,6 +109,14 @@ def _rules_map(sweep: Stage) -> tuple[Stage, ...]:
     return (sweep, compare)
 
 
+def _laptop(key: str) -> Plan:
+    """The quickstart on another task, at its published limits."""
+    task = PUBLISHED[key]
+    compare = replace(QUICKSTART.stages[1], limits=_each(task.limits))
+    stages = (QUICKSTART.stages[0], compare)
+    return replace(QUICKSTART, name=f"laptop-{key}", tasks=(task.name,), stages=stages)
+
+
 def _small_map() -> Plan:
     """In small, on a CPU."""
     sweep = Stage("sweep", lambdas=QUICKSTART.stages[0].lambdas)
@@ -162,6 +170,13 @@ PRESETS: dict[str, tuple[str, Callable[[], Plan]]] = {
             name="paper-compare", tasks=_names(_ALL), stages=(_compare(_published_limits(_ALL)),)
         ),
     ),
+    **{
+        f"laptop-{key}": (
+            f"{task.name} in small, on a CPU; too short for the published frontier",
+            lambda key=key: _laptop(key),
+        )
+        for key, task in PUBLISHED.items()
+    },
     **{
         f"paper-{key}": (
             f"the published study on {task.name}",
