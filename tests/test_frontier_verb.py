@@ -117,7 +117,7 @@ def test_a_finished_frontier_is_told_again_without_training(out, capsys):
         seeds=2,
         steps=20480,
         lambdas=7,
-        learner=replace(LAPTOP, **LEARNER, **dict.fromkeys(OFF, False)),
+        learner=replace(LAPTOP, **LEARNER, rsi="off", **dict.fromkeys(OFF, False)),
         resume=True,
     )
     assert study.finished and study.runs.height == 14
