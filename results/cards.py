@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 import saddle
 from saddle.files import write_json
-from saddle.study.plan import short
+from saddle.study.names import short
 
 RESULTS = Path(__file__).parent
 COMMITS = {"circle1": "d17c287", "goal1": "d17c287", "halfcheetah": "7123ac5"}

@@ -302,7 +302,7 @@ def frontier(
     Networks and epochs are sized for this machine and the task, unless --learner.SETTING tells.
     """
     from saddle.study.frontier import Wish
-    from saddle.study.plan import short
+    from saddle.study.names import short
     from saddle.verbs.frontier import frontier
 
     count = None if steps is None else whole("--steps", steps)

@@ -22,7 +22,8 @@ from saddle.multipliers import Fixed, Rule
 from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
-from saddle.study.plan import Chunking, Plan, Stage, short
+from saddle.study.names import short
+from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
 from saddle.study.stop import Stopper

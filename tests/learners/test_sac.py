@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from learners.running import same
 from scipy.stats import norm
 
 from saddle.errors import SaddleError
@@ -203,11 +204,6 @@ def test_actor_and_targets_move_every_so_many_updates(delay):
         assert same(before.actor, after.actor) != moves
         assert same(before.targets, after.targets) != moves
         assert not same(before.critics, after.critics)
-
-
-def same(a, b):
-    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    return all(np.array_equal(x, y) for x, y in pairs)
 
 
 def test_beta_looks_at_the_first_actor_update_and_then_every_so_many():

@@ -22,6 +22,7 @@ from saddle.learners import LearnerSettings
 from saddle.study import plan as plans
 from saddle.study import presets
 from saddle.study.local import Worker
+from saddle.study.names import short
 from saddle.study.plan import Plan, Stage, spaced
 from saddle.study.prepare import check_members, prepare
 from saddle.study.program import PopulationProgram
@@ -91,7 +92,7 @@ def measure_in(
     told what its worker says.
     """
     if out is not None:
-        folder = out / f"{plans.short(name)}-{learner.precision}"
+        folder = out / f"{short(name)}-{learner.precision}"
         return measure(name, members, epochs, learner, folder, on_message)
     with tempfile.TemporaryDirectory() as folder:
         return measure(name, members, epochs, learner, Path(folder) / "study", on_message)

@@ -3,16 +3,14 @@
 import dataclasses
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from saddle import references
 from saddle.config import PUBLISHED_STEPS, PUBLISHED_UPDATES, LambdaStarMethod
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_to_dict
-from saddle.learners.settings import differences, plain
+from saddle.learners.settings import plain
 from saddle.multipliers import (
     Fixed,
     Lambda,
@@ -23,7 +21,7 @@ from saddle.multipliers import (
     rule_to_dict,
 )
 from saddle.study import room
-from saddle.words import setting
+from saddle.study.names import rule_differences, run_name, short, variant_name
 
 Limit = tuple[float, ...]  # one entry per constraint
 MOST_EPOCHS = 99_999_999  # of a run: the names of metrics files have eight digits for them
@@ -339,30 +337,6 @@ def runs(plan: Plan) -> list[Run]:
     return found
 
 
-def run_name(
-    task: str, learner: LearnerSettings, base: LearnerSettings, label: str, seed: int
-) -> str:
-    """Task, algorithm, multiplier, seed, and what sets the learner apart from the study's own."""
-    name = f"{short(task)}-{learner.algorithm}-{label}-s{seed}"
-    settings = _differing(learner, base)
-    return f"{name}-{settings}" if settings else name
-
-
-def variant_name(learner: LearnerSettings, base: LearnerSettings) -> str:
-    """What sets a learner apart from the study's own, as part of a file's name; empty for that
-    itself.
-    """
-    if learner == base:
-        return ""
-    settings = _differing(learner, base)
-    return "-".join(part for part in (learner.algorithm, settings) if part)
-
-
-def _differing(learner: LearnerSettings, base: LearnerSettings) -> str:
-    words = [f"{name}_{setting(value)}" for name, value in differences(learner, base).items()]
-    return "-".join(re.sub(r"[^\w.+-]+", "_", word) for word in words)
-
-
 Capacity = Callable[[str, LearnerSettings], int]
 """How many runs of a learner on a task fit into a unit."""
 
@@ -397,15 +371,6 @@ def spaced(low: float, high: float, count: int) -> tuple[float, ...]:
     """`count` values from low to high, evenly spaced in their logarithm, ends included exactly."""
     inner = (low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1))
     return (low, *inner, high)
-
-
-def short(task: str) -> str:
-    """The task's name in run and unit names, safe as a file's name: without family prefix and
-    version, or a reference with a short sum of its options.
-    """
-    if references.is_reference(task):
-        return references.run_name(task.removeprefix("gym:"))
-    return references.run_name(re.sub(r"^Safety|-v\d+$", "", task))
 
 
 HOW_IT_RUNS = ("chunk", "members")
@@ -480,14 +445,14 @@ def _multipliers(stage: Stage, task: str, pace: float) -> Iterator[_Multiplier]:
         yield _Multiplier(f"fixed-{lambda_name(value)}", Fixed(value))
     for rule in stage.rules:
         if rule.drawn:
-            yield _Multiplier(f"{rule.name}{_differences(rule)}", rule)
+            yield _Multiplier(f"{rule.name}{rule_differences(rule)}", rule)
     moving = [rule.faster(pace) for rule in stage.moving]
     count = stage.limits_from_frontier
     for i in range(1, count + 1):
         own = {"star": stage.lambda_star, "place": (i, count)}
         yield _Multiplier(f"star-limit{i}", **own)
         for rule in moving:
-            yield _Multiplier(f"{rule.name}-limit{i}{_differences(rule)}", rule, **own)
+            yield _Multiplier(f"{rule.name}-limit{i}{rule_differences(rule)}", rule, **own)
     if not stage.limits:
         return
     for limit in stage.limits_of(task):
@@ -495,25 +460,7 @@ def _multipliers(stage: Stage, task: str, pace: float) -> Iterator[_Multiplier]:
         if stage.lambda_star is not None:
             yield _Multiplier(f"star-{at}", limit=limit, star=stage.lambda_star)
         for rule in moving:
-            yield _Multiplier(f"{rule.name}-{at}{_differences(rule)}", rule, limit)
-
-
-def _differences(rule: Rule) -> str:
-    """The rule's settings that are not its defaults, as part of a name."""
-    fields = [
-        (f.name, getattr(rule, f.name))
-        for f in dataclasses.fields(rule)
-        if getattr(rule, f.name) != f.default
-    ]
-    words = []
-    for name, value in fields:
-        if isinstance(value, str):
-            words.append(f"-{value}")
-        elif isinstance(value, tuple):
-            words.append(f"-{name}{lambda_name(value)}")
-        else:
-            words.append(f"-{name}{value:g}")
-    return "".join(words)
+            yield _Multiplier(f"{rule.name}-{at}{rule_differences(rule)}", rule, limit)
 
 
 def _check_lambdas(stage: str, lambdas: tuple[Lambda, ...]) -> None:

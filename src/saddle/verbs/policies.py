@@ -5,7 +5,7 @@ import json
 from saddle.console import console
 from saddle.multipliers import label
 from saddle.pretrained import Card, Interval, cards
-from saddle.study.plan import short
+from saddle.study.names import short
 from saddle.tables import Column, print_table
 
 COLUMNS = (

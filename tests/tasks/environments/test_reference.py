@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import saddle
 from saddle.cli_environment import EnvironmentOptions
 from saddle.errors import SaddleError
-from saddle.study.plan import short
+from saddle.study.names import short
 from saddle.tasks.gymnasium.costs import Component, Cost, costs_of
 from saddle.tasks.gymnasium.environment import Environment, is_environment
 
