@@ -75,15 +75,20 @@ def units(task: int, epochs: int, lambdas: int):
 def measure(out: Path) -> dict[str, float]:
     began = time.perf_counter()
     from saddle.analysis import Options
+    from saddle.analysis.aggregates import aggregates
     from saddle.analysis.from_store import analyze_store
     from saddle.analysis.rules_map import maps
 
     findings = analyze_store(out, Options())
     found = maps(findings)
+    mapped = time.perf_counter()
+    over_all = aggregates(findings)
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "runs": findings.runs.used,
         "cells": sum(len(one.cells) for one in found),
+        "strata": sum(one.gap.strata for one in over_all),
+        "aggregates_s": round(time.perf_counter() - mapped, 2),
         "wall_s": round(time.perf_counter() - began, 2),
         "cpu_s": round(usage.ru_utime + usage.ru_stime, 2),
         "peak_gb": round(usage.ru_maxrss / 2**20, 3),

@@ -478,8 +478,8 @@ def rules_map(
     unfinished: Unfinished = False,
     as_json: Json = False,
 ) -> None:
-    """Say which rule to use at which limit: return lost to the frontier at equal cost, violation,
-    and what is not decided.
+    """Say which rule to use at which limit, and how rules do over all tasks and limits: return lost
+    to the frontier at equal cost, violation, and what is not decided.
 
     The presets rules-map and rules-map-full train every rule at six limits.
     """

@@ -11,6 +11,7 @@ from saddle.report.tables import Table, tables
 def test_csv_reads_back_as_the_findings(findings, tmp_path):
     by_name = {table.name: table for table in tables(findings)}
     assert set(by_name) == {
+        "aggregates",
         "comparison",
         "over_training",
         "limits",

@@ -20,8 +20,8 @@ from saddle.analysis.findings import (
     TaskFindings,
     TaskMap,
 )
-from saddle.analysis.frontier import return_at
 from saddle.analysis.geometry import kind_at
+from saddle.analysis.scores import gaps
 from saddle.analysis.summary import estimate
 from saddle.analysis.text import text
 from saddle.analysis.violating import share_interval
@@ -82,8 +82,8 @@ def rules_map(part: TaskFindings, level: float) -> TaskMap:
 def _cells(part: TaskFindings, here: Sequence[Cell], level: float) -> list[MapCell]:
     """The rules at one limit, each with those that it loses to."""
     keeps: dict[str, Keeps] = {cell.rule: _keeps(cell) for cell in here}
-    gaps = {cell.rule: _gaps(part, cell) for cell in here}
-    beaten = _beaten({rule: own for rule, own in gaps.items() if keeps[rule] != "broken"}, level)
+    by_rule = {cell.rule: _gaps(part, cell) for cell in here}
+    beaten = _beaten({rule: own for rule, own in by_rule.items() if keeps[rule] != "broken"}, level)
     found = []
     for cell in here:
         broke = round(cell.violation.share * cell.seeds)
@@ -114,14 +114,9 @@ def _keeps(cell: Cell) -> Keeps:
 
 
 def _gaps(part: TaskFindings, cell: Cell) -> np.ndarray:
-    """Each seed's return minus the frontier's at its own cost; seeds below the frontier's lowest
-    cost have none.
-    """
-    assert part.frontier is not None
-    trace = np.array(part.frontier.cost.value, float), np.array(part.frontier.return_.value, float)
+    """The gap of each seed of a cell that has one."""
     seeds = [s for s in part.scatter if s.rule == cell.rule and s.limit == cell.limit]
-    costs = np.array([seed.cost for seed in seeds])
-    found = np.array([seed.return_ for seed in seeds]) - return_at(trace, costs)
+    found = gaps(part, seeds)
     return found[np.isfinite(found)]
 
 

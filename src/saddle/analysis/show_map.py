@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.text import Text
 
-from saddle.analysis.findings import Estimate, MapCell, TaskMap
-from saddle.analysis.text import text
+from saddle.analysis.findings import MapCell, TaskMap
+from saddle.analysis.text import percent, text
 from saddle.console import console
 from saddle.multipliers import label
 from saddle.tables import Column, Content, print_table
@@ -47,18 +47,9 @@ def _row(cell: MapCell, use: bool) -> list[Content]:
         label(cell.rule),
         str(cell.seeds),
         text(cell.gap),
-        _share(cell.gap_normalised),
+        percent(cell.gap_normalised),
         text(cell.cost),
-        _share(cell.violating),
+        percent(cell.violating),
         cell.keeps,
         Text("use", style="green") if use else Text(),
     ]
-
-
-def _share(found: Estimate) -> str:
-    """In per cent."""
-    if found.value is None:
-        return "-"
-    if found.lo is None or found.hi is None:
-        return f"{found.value:.0%}"
-    return f"{found.value:.0%} [{found.lo:.0%}, {found.hi:.0%}]"

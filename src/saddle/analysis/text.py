@@ -23,6 +23,16 @@ def text(found: Estimate) -> str:
     return f"{plain(found.value)} [{lo}, {hi}]"
 
 
+def percent(found: Estimate, digits: int = 0) -> str:
+    """A share as 'value [lo, hi]' in per cent, with so many digits behind the point."""
+    if found.value is None:
+        return "-"
+    value = f"{found.value:.{digits}%}"
+    if found.lo is None or found.hi is None:
+        return value
+    return f"{value} [{found.lo:.{digits}%}, {found.hi:.{digits}%}]"
+
+
 def plain(value: float) -> str:
     """Three digits, or all of them before the point."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

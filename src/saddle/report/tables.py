@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from saddle import files
+from saddle.analysis.aggregates import aggregates
 from saddle.analysis.agreement import compare_with_published, mark_of
 from saddle.analysis.constraints import title
-from saddle.analysis.findings import Cell, Estimate, Findings, TaskFindings
-from saddle.analysis.text import binds, joint_star, t_and_p
+from saddle.analysis.findings import Cell, Estimate, Findings, Score, TaskFindings
+from saddle.analysis.text import binds, joint_star, percent, t_and_p
 from saddle.multipliers import label
 from saddle.report.style import heading, short
 
@@ -101,6 +102,7 @@ def tables(findings: Findings) -> list[Table]:
     made = [
         comparison(findings),
         over_training(findings),
+        over_all(findings),
         limits(findings),
         recommended(findings),
         sweep(findings),
@@ -219,6 +221,51 @@ def over_training(findings: Findings) -> Table:
     return Table(
         "over_training", caption, columns, tuple(rows), marks, _frame(numbers), tuple(breaks)
     )
+
+
+def over_all(findings: Findings) -> Table:
+    """Rules over all tasks and limits, by gap and by violation."""
+    rows = []
+    numbers = []
+    breaks = []
+    for one in aggregates(findings):
+        for score in (one.gap, one.violation):
+            if rows and score.rules:
+                breaks.append(len(rows))
+            for i, rule in enumerate(score.rules):
+                beaten = score.better_than(rule.rule, 1 - one.level)
+                head = (one.algorithm, score.name) if i == 0 else ("", "")
+                middle = percent(rule.iqm, 1)
+                better = ", ".join(map(label, beaten))
+                rows.append((*head, label(rule.rule), str(rule.runs), middle, better))
+                own = {
+                    "algorithm": one.algorithm,
+                    "score": score.name,
+                    "rule": rule.rule,
+                    "strata": score.strata,
+                    "runs": rule.runs,
+                    "without": rule.without,
+                    **_ends("iqm", rule.iqm),
+                    **_improved(score, rule.rule),
+                }
+                numbers.append(own)
+    columns = ("learner", "score", "rule", "runs", "interquartile mean", "better than")
+    caption = (
+        "Over all tasks and limits: gap to the frontier as a share of its span of return (higher "
+        "is better), and violation as a share of the limit (lower is better)."
+    )
+    marks = ("",) * len(rows)
+    return Table("aggregates", caption, columns, tuple(rows), marks, _frame(numbers), tuple(breaks))
+
+
+def _improved(score: Score, rule: str) -> dict[str, float | None]:
+    """Of every pair in which the rule is named first: probability of improvement and p-value."""
+    found: dict[str, float | None] = {}
+    for pair in score.improvements:
+        if pair.first == rule:
+            found |= _ends(f"improves_on_{pair.second}", pair.probability)
+            found[f"p_holm_{pair.second}"] = pair.p_holm
+    return found
 
 
 def limits(findings: Findings) -> Table:

@@ -8,9 +8,17 @@ from matplotlib.figure import Figure
 
 from saddle import references
 from saddle.analysis import Findings, TaskFindings, constraints
+from saddle.analysis.aggregates import aggregates
 from saddle.analysis.rules_map import is_map, rules_map
 from saddle.errors import SaddleError
-from saddle.report import figures_algorithms, figures_map, figures_rules, figures_sweep, style
+from saddle.report import (
+    figures_aggregates,
+    figures_algorithms,
+    figures_map,
+    figures_rules,
+    figures_sweep,
+    style,
+)
 from saddle.report.tables import tables
 
 Drawing = tuple[str, Callable[[], Figure]]
@@ -40,6 +48,9 @@ def drawings(findings: Findings, curves: pl.DataFrame) -> Iterator[Drawing]:
         yield from _of_task(part, name, curves)
         if is_map(part):
             yield f"map-{name}", lambda part=part: figures_map.heat(rules_map(part, level))
+    for one in aggregates(findings):
+        if one.gap.rules or one.violation.rules:
+            yield f"scores-{one.algorithm}", lambda one=one: figures_aggregates.profiles(one)
     for algorithm in dict.fromkeys(part.algorithm for part in swept):
         parts = [part for part in swept if part.algorithm == algorithm]
         if len(parts) > 1:

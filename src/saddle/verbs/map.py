@@ -1,20 +1,25 @@
-"""`saddle map`: which rule to use at which limit, in words or as JSON."""
+"""`saddle map`: which rule to use where, and rules over all limits, in words or as JSON."""
 
 import json
 from pathlib import Path
 
 from saddle.analysis import Options
+from saddle.analysis.aggregates import aggregates
 from saddle.analysis.findings.study import plain_values
 from saddle.analysis.from_store import analyze_store
 from saddle.analysis.rules_map import maps_of_study
+from saddle.analysis.show_aggregates import show_aggregates
 from saddle.analysis.show_map import show_map
 
 
 def map(study: Path, options: Options, as_json: bool) -> None:
-    """Print the map of the study in this directory."""
+    """Print the maps of the study in this directory, and its rules over all tasks and limits."""
     findings = analyze_store(study, options)
     found = maps_of_study(findings, str(study))
+    over_all = aggregates(findings)
     if as_json:
-        print(json.dumps({"maps": plain_values(found)}, indent=2, allow_nan=False))
+        told = {"maps": plain_values(found), "aggregates": plain_values(over_all)}
+        print(json.dumps(told, indent=2, allow_nan=False))
     else:
         show_map(found)
+        show_aggregates(over_all)

@@ -6,6 +6,13 @@ Lists that run along the same axis (a profile's grid, a frontier's points) have 
 it, say why. Nothing is ever NaN.
 """
 
+from saddle.analysis.findings.aggregates import (
+    Aggregate,
+    Improvement,
+    RuleScore,
+    Score,
+    ScoreName,
+)
 from saddle.analysis.findings.critics import CriticBias
 from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, OverTraining, Pair, Status
 from saddle.analysis.findings.rules_map import Keeps, MapCell, MapLimit, TaskMap
@@ -31,6 +38,7 @@ from saddle.analysis.findings.sweep import (
 from saddle.analysis.findings.values import Curve, Estimate, Kind, Statistics, Violation
 
 __all__ = [
+    "Aggregate",
     "Attainment",
     "Cell",
     "Constraint",
@@ -40,6 +48,7 @@ __all__ = [
     "Findings",
     "Frontier",
     "Group",
+    "Improvement",
     "JointLambda",
     "JointMultiplier",
     "JointViolation",
@@ -57,7 +66,10 @@ __all__ = [
     "Recommendation",
     "Regime",
     "Rise",
+    "RuleScore",
     "RunCounts",
+    "Score",
+    "ScoreName",
     "Seed",
     "Slope",
     "Statistics",
