@@ -489,6 +489,65 @@ def rules_map(
     show(study, Options.of_command((), False, constraint, unfinished), as_json)
 
 
+@app.command
+def sensitivity(
+    rule: Annotated[Positional[str], arg(metavar="RULE", help="A rule that moves lambda: pid.")],
+    out: Annotated[
+        Path | None,
+        arg(
+            metavar="DIR",
+            help="Directory of the study.",
+            help_behavior_hint="(default: sensitivity-RULE)",
+        ),
+    ] = None,
+    task: Annotated[str, TASK] = "SafetyPointCircle1-v0",
+    limits: Annotated[
+        UseAppendAction[tuple[float, ...]],
+        arg(
+            name="limit",
+            metavar="D",
+            help="A cost limit; --limit again for further ones.",
+            help_behavior_hint="(default: 10 and 25)",
+        ),
+    ] = (),
+    seeds: Annotated[int, arg(metavar="N", help="Runs of each value at each limit.")] = 3,
+    factors: Annotated[
+        tuple[float, ...],
+        arg(
+            metavar="F ...",
+            help="Multiples of each default.",
+            help_behavior_hint="(default: nine from 0.01 to 100)",
+        ),
+    ] = (),
+    steps: Annotated[
+        float | None,
+        arg(metavar="N", help="Env steps of each run.", help_behavior_hint="(default: 240,000)"),
+    ] = None,
+    resume: Resume = False,
+    limit_time: LimitTime = None,
+    as_json: Json = False,
+) -> int:
+    """Sweep each number of a rule around its default, one at a time, and say over which share of
+    the range neither return nor violation is worse than at the best value.
+    """
+    from saddle.verbs.sensitivity import sensitivity
+
+    count = None if steps is None else whole("--steps", steps)
+    return sensitivity(
+        rule,
+        out or Path(f"sensitivity-{rule.partition(':')[0]}"),
+        task,
+        [(limit,) for limit in limits or (10.0, 25.0)],
+        seeds,
+        factors,
+        count,
+        resume,
+        limit_time,
+        as_json,
+        process.began(),
+    )
+
+
 @app.command(name="compare-paper")
 def compare_paper(
     study: StudyDir,

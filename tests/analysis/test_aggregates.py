@@ -14,7 +14,7 @@ from report.made import store
 from scipy import stats
 
 from saddle.analysis import Options, analyze
-from saddle.analysis.aggregates import _score, aggregates
+from saddle.analysis.aggregates import aggregates, score_rules
 from saddle.analysis.bootstrap import interquartile_mean
 from saddle.analysis.findings.study import plain_values
 from saddle.analysis.stratified import (
@@ -99,9 +99,9 @@ def test_the_bootstrap_follows_units_and_forgets_the_order_of_runs(strata, shift
         values = own[at].tolist()
         random.shuffle(values)
         shuffled[at] = np.array(values)
-    plain = _score("gap", {"ga": own, "pid": other}, SMALL)
-    assert _score("gap", {"ga": shuffled, "pid": other}, SMALL) == plain
-    changed = _score("gap", {"ga": moved, "pid": moved_other}, SMALL)
+    plain = score_rules("gap", {"ga": own, "pid": other}, SMALL)
+    assert score_rules("gap", {"ga": shuffled, "pid": other}, SMALL) == plain
+    changed = score_rules("gap", {"ga": moved, "pid": moved_other}, SMALL)
     for before, after in zip(plain.rules, changed.rules, strict=True):
         for end in ("value", "lo", "hi"):
             expected = factor * getattr(before.iqm, end) + shift

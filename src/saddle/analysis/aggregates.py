@@ -95,19 +95,23 @@ def _aggregate(
     return Aggregate(
         algorithm,
         tuple(by_task),
-        _score("gap", gaps, options),
-        _score("violation", violations, options),
+        score_rules("gap", gaps, options),
+        score_rules("violation", violations, options),
         options["level"],
     )
 
 
-def _score(name: ScoreName, scores: Mapping[str, Scores], options: Mapping) -> Score:
-    """All rules by one score, over the tasks and limits at which each of them has it."""
+def score_rules(
+    name: ScoreName, scores: Mapping[str, Scores], options: Mapping, fewest: int = FEWEST_STRATA
+) -> Score:
+    """All rules by one score, over the tasks and limits at which each of them has it; nothing if
+    these are fewer than `fewest`.
+    """
     sign = 1.0 if name == "gap" else -1.0  # within, higher is better
     everywhere = sorted({stratum for own in scores.values() for stratum in own})
     common = [at for at in everywhere if all(_has(own, at) for own in scores.values())]
     left_out = len(everywhere) - len(common)
-    if len(common) < FEWEST_STRATA:
+    if len(common) < fewest:
         words = "no comparison over limits: every rule has a score at fewer than two pairs"
         return Score(name, len(common), left_out, (), (), (), words)
     strata = {rule: [_finite(sign * own[at]) for at in common] for rule, own in scores.items()}

@@ -16,6 +16,7 @@ from saddle.analysis.findings.aggregates import (
 from saddle.analysis.findings.critics import CriticBias
 from saddle.analysis.findings.limits import Cell, LimitFinding, Margin, OverTraining, Pair, Status
 from saddle.analysis.findings.rules_map import Keeps, MapCell, MapLimit, TaskMap
+from saddle.analysis.findings.sensitivity import Sensitivity, SettingValue
 from saddle.analysis.findings.several import (
     Constraint,
     JointLambda,
@@ -71,6 +72,8 @@ __all__ = [
     "Score",
     "ScoreName",
     "Seed",
+    "Sensitivity",
+    "SettingValue",
     "Slope",
     "Statistics",
     "Status",
