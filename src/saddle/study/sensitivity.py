@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from saddle.errors import SaddleError
-from saddle.multipliers import Rule
+from saddle.multipliers import Fixed, Rule
 from saddle.multipliers.registry import rule_class
 from saddle.study.plan import Plan, Stage, spaced
 from saddle.study.presets import QUICKSTART
@@ -52,7 +52,7 @@ def swept(rule: Rule, factors: Sequence[float]) -> Swept:
 def adaptive_rule(name: str) -> Rule:
     """The rule of that name with its defaults; one without a limit to keep is refused."""
     rule = rule_class(name)()
-    if rule.drawn or rule.name == "fixed":
+    if rule.drawn or isinstance(rule, Fixed):
         raise SaddleError(
             f"the rule {name!r} keeps no limit, so there is nothing to sweep; name one that moves "
             f"lambda, like pid"
