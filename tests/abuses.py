@@ -27,7 +27,7 @@ LINES = (
     # Verbs and words
     Line("plya", "did you mean play?"),
     Line("stduy run quickstart", "did you mean study?"),
-    Line("wibble", "it has tasks, doctor, check, play"),
+    Line("wibble", "it has tasks, policies, doctor, check, play"),
     Line("bench", "saddle bench needs one of tasks, host, learner"),
     Line("study", "saddle study needs one of show, run"),
     Line("import", "saddle import"),

@@ -97,6 +97,7 @@ def test_a_negative_flag_says_what_it_does(capsys):
 
 def test_tensorboard_that_is_not_installed_leaves_nothing_behind(empty, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    monkeypatch.delitem(sys.modules, "saddle.trackers.tensorboard", raising=False)
     argv = [word.format(tmp=empty) for word in TRAIN.split()]
     assert main([*argv, "--tensorboard"]) == 2
     assert "--log tensorboard needs tensorboardX" in said(capsys)
