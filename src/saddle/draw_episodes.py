@@ -58,12 +58,14 @@ def _settings(study: Study, runs: pl.DataFrame) -> list[Setting]:
     its first seed.
     """
     kept = [row for row in runs.to_dicts() if study.policy_folder(row["run"]).is_dir()]
+    if not kept:
+        return []
+    first = kept[0]["run"]
+    policy = policies.network(study.policy_folder(first))
+    if isinstance(policy, DialPolicy):  # then so are all of this learner's
+        return [Setting(first, lam, policy.at(lam)) for lam in policy.dial.settings(SETTINGS)]
     swept: dict[float, str] = {}
     for row in kept:
-        policy = policies.network(study.policy_folder(row["run"]))
-        if isinstance(policy, DialPolicy):
-            settings = policy.dial.settings(SETTINGS)
-            return [Setting(row["run"], lam, policy.at(lam)) for lam in settings]
         if row["rule"] == "fixed" and row["limit"] is None:
             swept.setdefault(row["lambda"], row["run"])
     lambdas = sorted(swept)

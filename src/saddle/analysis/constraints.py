@@ -15,12 +15,7 @@ from saddle.analysis.findings import Constraint, OtherConstraint
 from saddle.errors import SaddleError
 from saddle.tasks.registry import known_spec
 
-BY_CONSTRAINT = (
-    "cost",
-    "cost_gain",
-    "lambda",
-    "limit",
-    "whole",
+OVER_TRAINING = (
     "epochs_above",
     "shares_above",
     "excess",
@@ -28,8 +23,21 @@ BY_CONSTRAINT = (
     "overshoot",
     "oscillation",
     "tail_cost",
-    "start_q_c",
-    "start_mc_c",
+)
+"""What there is of each run that was trained at a limit, and of each of its constraints."""
+
+SAID_C, CAME_C = "start_q_c", "start_mc_c"
+"""What cost critics said of episodes as these began, and what they came to."""
+
+BY_CONSTRAINT = (
+    "cost",
+    "cost_gain",
+    "lambda",
+    "limit",
+    "whole",
+    *OVER_TRAINING,
+    SAID_C,
+    CAME_C,
 )
 """Columns that exist once per constraint. The first has the plain name, the others `_1`, `_2`, ...
 behind it.
@@ -45,6 +53,17 @@ def further(columns: Sequence[str], name: str) -> list[str]:
     """Those of the columns that hold `name` of the second constraint, the third, and so on."""
     found = [column for column in columns if re.fullmatch(rf"{name}_\d+", column)]
     return sorted(found, key=lambda column: int(column.rpartition("_")[2]))
+
+
+def present(columns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Those of the columns that hold one of the names, of the first constraint and of further
+    ones.
+    """
+    found = []
+    for name in names:
+        if name in columns:
+            found += [name, *further(columns, name)]
+    return found
 
 
 def column(name: str, constraint: int) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from saddle.analysis import findings as f
-from saddle.analysis.summary import CAME_C, CAME_R, CRITICS, SAID_C, SAID_R, mean_estimate
+from saddle.analysis.constraints import CAME_C, SAID_C
+from saddle.analysis.summary import CAME_R, CRITICS, SAID_R, mean_estimate
 
 
 def critic_biases(finals: pl.DataFrame, constraint: str, level: float) -> tuple[f.CriticBias, ...]:

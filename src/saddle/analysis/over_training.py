@@ -2,21 +2,10 @@
 
 import polars as pl
 
-from saddle.analysis.constraints import column
+from saddle.analysis.constraints import OVER_TRAINING, column
 
 BAND = 0.2
 """Of the limit, to either side: a cost that stays within it has settled."""
-
-COLUMNS = (
-    "epochs_above",
-    "shares_above",
-    "excess",
-    "settled_after",
-    "overshoot",
-    "oscillation",
-    "tail_cost",
-)
-"""What there is of each run that was trained at a limit, and of each of its constraints."""
 
 LOGGED = ("window_cost", "episodes_above", "window_cvar")
 """Metrics that not every store has."""
@@ -26,7 +15,7 @@ def over_training(
     compared: pl.DataFrame, metrics: pl.LazyFrame, constraint: int, final_share: float
 ) -> pl.DataFrame:
     """One row for each of the runs `compared` that has a limit of this constraint: `run`, and
-    COLUMNS of the constraint, null where the metrics do not tell.
+    OVER_TRAINING of the constraint, null where the metrics do not tell.
     """
     names = {name: column(name, constraint) for name in ("cost", "limit", *LOGGED)}
     there = metrics.collect_schema().names()
@@ -43,7 +32,7 @@ def over_training(
         .agg(_of_a_run(final_share))
         .collect()
     )
-    return told.rename({name: column(name, constraint) for name in COLUMNS})
+    return told.rename({name: column(name, constraint) for name in OVER_TRAINING})
 
 
 def _of_a_run(final_share: float) -> list[pl.Expr]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from saddle.analysis.bootstrap import interquartile_mean, mean_interval
-from saddle.analysis.constraints import column, further, names
+from saddle.analysis.constraints import CAME_C, SAID_C, column, further, names, present
 from saddle.analysis.dials import spread_out
 from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
@@ -35,7 +35,6 @@ RUN_COLUMNS = (
     "status",
 )
 SAID_R, CAME_R = "start_q_r", "start_mc_r"
-SAID_C, CAME_C = "start_q_c", "start_mc_c"
 CRITICS = (SAID_R, CAME_R, SAID_C, CAME_C)
 """What critics said of episodes as these began, and what they came to, in studies that log it."""
 
@@ -173,11 +172,7 @@ def _called(runs: pl.DataFrame) -> pl.DataFrame:
 
 def critic_columns(columns: Sequence[str]) -> list[str]:
     """Those of the columns that hold what critics said and what episodes came to."""
-    found = []
-    for name in CRITICS:
-        if name in columns:
-            found += [name, *further(columns, name)]
-    return found
+    return present(columns, CRITICS)
 
 
 def _tails(

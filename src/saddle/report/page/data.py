@@ -33,7 +33,7 @@ from saddle.study.store import Study
 from saddle.words import counted
 
 COLUMNS = ("run", "epoch", "env_steps", "episodes", *QUANTITIES)
-PER_CONSTRAINT = ("cost", "lambda", *LOGGED)
+SHARED = ("cost", "lambda")  # among COLUMNS, and by constraint
 SHOWN = (
     "task",
     "algorithm",
@@ -66,8 +66,8 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         )
     runs, scan = spread_out(runs, study.scan_metrics())
     there = scan.collect_schema().names()
-    others = [name for name in LOGGED if name in there]
-    others += [column for name in PER_CONSTRAINT for column in constraints.further(there, name)]
+    others = [column for name in SHARED for column in constraints.further(there, name)]
+    others += constraints.present(there, LOGGED)
     metrics = scan.select(*COLUMNS, *others, *critic_columns(there)).collect()
     names = in_order(
         runs["task"].unique(maintain_order=True).to_list(), study.manifest.get("plan") or {}
