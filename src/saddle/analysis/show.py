@@ -10,13 +10,12 @@ from saddle.analysis.constraints import title
 from saddle.analysis.findings import (
     Cell,
     CriticBias,
-    Estimate,
     Findings,
     JointMultiplier,
     LimitFinding,
     TaskFindings,
 )
-from saddle.analysis.text import binds, joint_star, t_and_p, text, violating
+from saddle.analysis.text import binds, joint_star, percent, t_and_p, text, violating
 from saddle.console import console
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
@@ -136,7 +135,7 @@ def limits_table(part: TaskFindings) -> tuple[list[Column], list[list[Content]]]
             text(finding.lambda_),
             text(finding.return_),
             finding.regime or "-",
-            _share(finding.violation_share),
+            percent(finding.violation_share),
             _margins(finding),
         )
         rows.append([*row])
@@ -240,8 +239,8 @@ def over_training_table(part: TaskFindings) -> list[list[Content]]:
         row = (
             f"{cell.limit:g}",
             cell.rule,
-            _share(told.epochs_above),
-            _share(told.episodes_above),
+            percent(told.epochs_above),
+            percent(told.episodes_above),
             text(told.excess),
             text(told.settled_after),
             f"{told.settled_share:.0%}",
@@ -293,11 +292,3 @@ def _agreement_row(cell: Agreement) -> list[str]:
         cell.mark or "-",
         same,
     ]
-
-
-def _share(found: Estimate) -> str:
-    if found.value is None:
-        return "-"
-    if found.lo is None or found.hi is None:
-        return f"{found.value:.0%}"
-    return f"{found.value:.0%} [{found.lo:.0%}, {found.hi:.0%}]"
