@@ -77,17 +77,26 @@ def bench_learner(
     ] = "SafetyPointCircle1-v0",
     members: Annotated[int, arg(metavar="N", help="Runs in the population.")] = 1,
     epochs: Annotated[int, arg(metavar="N", help="Epochs to time, after one that compiles.")] = 3,
+    stops: Annotated[
+        Path | None,
+        arg(
+            metavar="STUDY",
+            help="Replay how members of this study stopped, the others regrouped and not.",
+            help_behavior_hint="(default: nobody stops)",
+        ),
+    ] = None,
     learner: LearnerSettings = PPO(),
     as_json: Json = False,
 ) -> None:
     """Measure training: env steps per second end to end, rollouts and updates apart, and memory.
 
     No member stops early here (--learner.target-kl 1e9), so that every epoch takes all its passes.
+    With --stops members stop where those of a study did, in --epochs epochs spread evenly over it.
     --learner:NAME chooses another learner than ppo.
     """
     from saddle.verbs.bench.learner import bench_learner
 
-    bench_learner(task, members, epochs, learner, as_json)
+    bench_learner(task, members, epochs, learner, as_json, stops)
 
 
 @bench.command(name="study")

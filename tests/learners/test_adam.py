@@ -51,7 +51,8 @@ def test_between_epochs_moments_are_float32_that_bf16_holds():
         keys,
         jnp.float32(1e-3),
         jnp.ones(3, bool),
-        3,
+        jnp.full(3, how.passes),
+        sizes=(3,),
     )
     dtypes = lambda tree: [leaf.dtype for leaf in jax.tree.leaves(tree)]
     assert dtypes(done.state) == dtypes(learner)

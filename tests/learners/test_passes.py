@@ -2,6 +2,7 @@
 others.
 """
 
+import dataclasses
 import functools
 
 import jax
@@ -18,7 +19,9 @@ from saddle.learners.ppo.passes import Improvement, improve
 MEMBERS, SAMPLES, OBS, ACT = 4, 300, 3, 2
 
 
-def passes(ppo: PPO, chunk: int) -> tuple[minibatch.PPOState, Improvement]:
+def passes(
+    ppo: PPO, sizes: tuple[int, ...], most: tuple[int, ...] | None = None
+) -> tuple[minibatch.PPOState, Improvement]:
     """Of members that are alike but for the size of their advantages; the third has failed
     before.
     """
@@ -35,7 +38,10 @@ def passes(ppo: PPO, chunk: int) -> tuple[minibatch.PPOState, Improvement]:
         jnp.ones((MEMBERS, SAMPLES, 1)),
     )
     active = jnp.arange(MEMBERS) != 2
-    run = jax.jit(lambda *a: improve(ppo, Gaussian(ACT), *a, active=active, chunk=chunk))
+    allowed = jnp.array(most or (ppo.passes,) * MEMBERS)
+    run = jax.jit(
+        lambda *a: improve(ppo, Gaussian(ACT), *a, active=active, most=allowed, sizes=sizes)
+    )
     return learner, run(learner, samples, keys, jnp.float32(3e-3))
 
 
@@ -44,13 +50,13 @@ STOPPING = PPO(hidden=(8, 8), passes=6, batch=64, target_kl=0.05)
 
 @functools.cache
 def all_together():
-    return passes(STOPPING, MEMBERS)
+    return passes(STOPPING, (MEMBERS,))
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 3])
-def test_chunks_do_not_matter(chunk):
+@pytest.mark.parametrize("sizes", [(1,), (3,), (4, 2, 1)])
+def test_groups_do_not_matter(sizes):
     learner, together = all_together()
-    _, apart = passes(STOPPING, chunk)
+    _, apart = passes(STOPPING, sizes)
     assert len(set(together.passes.tolist())) > 2, "some stop, some later, and one has not begun"
     jax.tree.map(
         lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), together, apart
@@ -60,11 +66,17 @@ def test_chunks_do_not_matter(chunk):
     assert together.passes[2] == 0
 
 
+def test_a_member_takes_no_more_passes_than_it_may():
+    never = dataclasses.replace(STOPPING, target_kl=1e9)
+    _, done = passes(never, (2, 1), most=(3, 1, 5, 0))
+    assert done.passes.tolist() == [3, 1, 0, 0], "the third is not active, the last may take none"
+
+
 def test_kernels_with_weights_in_halves_go_where_the_plain_networks_go(monkeypatch):
     ppo = PPO(hidden=(64, 64), passes=2, batch=256, precision="bf16", target_kl=1e9)
-    start, plain = passes(ppo, MEMBERS)
+    start, plain = passes(ppo, (MEMBERS,))
     monkeypatch.setattr(backend, "fits", lambda ppo: True)
-    _, ours = passes(ppo, MEMBERS)
+    _, ours = passes(ppo, (MEMBERS,))
     far = lambda a, b: np.sqrt(
         sum(np.sum((x - y) ** 2) for x, y in zip(*map(jax.tree.leaves, (a, b)), strict=True))
     )

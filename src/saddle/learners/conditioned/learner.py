@@ -17,7 +17,7 @@ from saddle.learners.api import Learned
 from saddle.learners.conditioned import strata
 from saddle.learners.conditioned.settings import Conditioned
 from saddle.learners.conditioned.strata import Strata
-from saddle.learners.ppo.learner import PPOLearner, estimate, improved, samples_of
+from saddle.learners.ppo.learner import PPOLearner, estimate, samples_of
 from saddle.learners.ppo.minibatch import PPOState, init
 from saddle.tasks.spec import TaskSpec
 
@@ -69,9 +69,7 @@ class ConditionedLearner(PPOLearner):
             membership, by_member(found.advantage), self.settings.standardise
         )
         samples = samples_of(known, advantage, found, 10.0**log_lambda)
-        learned = improved(
-            self.settings, self.family, state, samples, found, keys, progress, active
-        )
+        learned = self.improved(state, samples, found, keys, progress, active)
         logged = jax.vmap(self._episodes)(
             membership, by_member(rollout.finished), by_member(rollout.counted)
         )

@@ -16,15 +16,14 @@ from saddle.collect.rollout import Decision, Rollout, by_member, by_time
 from saddle.learners.api import Learned
 from saddle.learners.networks import distributions, exported, plain
 from saddle.learners.networks.backend import choose
-from saddle.learners.networks.distributions import Actor, Distribution
+from saddle.learners.networks.distributions import Actor
 from saddle.learners.networks.plain import Net
-from saddle.learners.ppo import advantages
+from saddle.learners.ppo import advantages, groups
 from saddle.learners.ppo.minibatch import PPOState, Samples, init, outputs
 from saddle.learners.ppo.passes import Improvement, improve
 from saddle.learners.ppo.settings import PPO
 from saddle.tasks.spec import TaskSpec
 
-CHUNK = {"cpu": 1, "gpu": 250}  # members that take a pass together
 # One step in so many may end an episode, and all values of next observations are still found in one
 # go
 FEW = 16
@@ -87,7 +86,41 @@ class PPOLearner:
         )
         every_lam = jnp.broadcast_to(lam[:, None], (*advantage.shape[:2], lam.shape[1]))
         samples = samples_of(rollout, advantage, found, every_lam)
-        return improved(ppo, self.family, state, samples, found, keys, progress, active)
+        return self.improved(state, samples, found, keys, progress, active)
+
+    def improved(
+        self,
+        state: PPOState,
+        samples: Samples,
+        found: "Estimates",
+        keys: Array,
+        progress: Array,
+        active: Array,
+    ) -> Learned:
+        """Passes over the samples, what is logged of them, and which members are still sound."""
+        ppo = self.settings
+        left = 1 - progress if ppo.lr_decay else jnp.ones(())
+        lr = ppo.actor_lr * left
+        members = active.shape[0]
+        most = self.most_passes(members, progress)
+        sizes = self.group_sizes(members)
+        done = improve(ppo, self.family, state, samples, keys, lr, active, most, sizes)
+        # Beta is infinite by rights where a batch had no cost.
+        numbers = done.state._replace(beta=jnp.zeros_like(done.state.beta))
+        sound = _finite_members(numbers) & jnp.isfinite(done.kl)
+        explained = _explained_variance(by_member(found.values), by_member(found.targets))
+        return Learned(done.state, _metrics(done, explained), sound)
+
+    def most_passes(self, members: int, progress: Array) -> Array:
+        """Passes that each member may take in an epoch, [members]; `progress` is the share of
+        training that is done.
+        """
+        del progress
+        return jnp.full(members, self.settings.passes)
+
+    def group_sizes(self, members: int) -> tuple[int, ...]:
+        """Sizes of the groups that take passes together."""
+        return groups.sizes(jax.default_backend(), members)
 
     def policy(self, state: PPOState) -> dict[str, Array]:
         """w0, b0, w1, ...: weights [in, out] and biases of each layer; log_std [action_dim], or [0]
@@ -135,27 +168,6 @@ def samples_of(rollout: Rollout, advantage: Array, found: Estimates, lam: Array)
         target=by_member(found.targets),
         lam=lam,
     )
-
-
-def improved(
-    ppo: PPO,
-    family: Distribution,
-    state: PPOState,
-    samples: Samples,
-    found: Estimates,
-    keys: Array,
-    progress: Array,
-    active: Array,
-) -> Learned:
-    """Passes over the samples, what is logged of them, and which members are still sound."""
-    left = 1 - progress if ppo.lr_decay else jnp.ones(())
-    chunk = CHUNK.get(jax.default_backend(), CHUNK["gpu"])
-    done = improve(ppo, family, state, samples, keys, ppo.actor_lr * left, active, chunk)
-    # Beta is infinite by rights where a batch had no cost.
-    numbers = done.state._replace(beta=jnp.zeros_like(done.state.beta))
-    sound = _finite_members(numbers) & jnp.isfinite(done.kl)
-    explained = _explained_variance(by_member(found.values), by_member(found.targets))
-    return Learned(done.state, _metrics(done, explained), sound)
 
 
 def _evaluate(ppo: PPO, critics: tuple[Net, ...], x: Array) -> Array:

@@ -1,8 +1,7 @@
 """An epoch's passes over its samples, for a whole population: each member stops by its own KL.
 
-Where a population is more than a chunk, members that stopped cost nothing: before each pass the
-others are gathered into chunks, and only as many chunks run as are needed. A chunk is small enough
-to fit and large enough to keep a GPU busy.
+Members that stopped cost nothing: before each pass the others are gathered into groups (`groups`),
+unless so many are left that it is cheaper to take them all as they lie.
 """
 
 import functools
@@ -15,7 +14,7 @@ from jax import Array
 from saddle.learners import adam
 from saddle.learners.networks.backend import choose
 from saddle.learners.networks.distributions import Distribution
-from saddle.learners.ppo import minibatch
+from saddle.learners.ppo import groups, minibatch
 from saddle.learners.ppo.minibatch import PPOState, Samples, Stats
 from saddle.learners.ppo.settings import PPO
 
@@ -57,10 +56,11 @@ def improve(
     keys: Array,
     lr: Array,
     active: Array,
-    chunk: int,
+    most: Array,
+    sizes: tuple[int, ...],
 ) -> Improvement:
     """Passes until every active member has stopped. samples [M, N, ...], keys [M], active [M]
-    bool.
+    bool, most [M]: passes that each may take; sizes of the groups that take them together.
     """
     members = active.shape[0]
     feed = functools.partial(choose(ppo).fed, ppo)
@@ -77,15 +77,17 @@ def improve(
     )
 
     def some_left(carry: tuple[_Progress, Array, Array]) -> Array:
-        _, active, passes = carry
-        return (passes < ppo.passes) & active.any()
+        _, active, _ = carry
+        return active.any()
 
     def next_pass(carry: tuple[_Progress, Array, Array]) -> tuple[_Progress, Array, Array]:
         so_far, active, passes = carry
-        so_far = _pass(ppo, family, so_far, inputs, lr, active, passes, chunk)
-        return so_far, active & (so_far.kl <= ppo.target_kl), passes + 1
+        so_far = _pass(ppo, family, so_far, inputs, lr, active, passes, sizes)
+        near = so_far.kl <= ppo.target_kl
+        return so_far, active & near & (passes + 1 < most), passes + 1
 
-    done, _, _ = jax.lax.while_loop(some_left, next_pass, (start, active, jnp.zeros((), jnp.int32)))
+    none_yet = jnp.zeros((), jnp.int32)
+    done, _, _ = jax.lax.while_loop(some_left, next_pass, (start, active & (most > 0), none_yet))
     after, _ = jax.vmap(functools.partial(minibatch.join, ppo))(done.rest, done.held)
     after = jax.tree.map(lambda new, old: new.astype(old.dtype), after, state)
     return Improvement(after, done.stats, done.kl, done.entropy, done.passes)
@@ -122,22 +124,25 @@ def _pass(
     lr: Array,
     active: Array,
     passes: Array,
-    chunk: int,
+    sizes: tuple[int, ...],
 ) -> _Progress:
-    """One pass of the active members, chunk by chunk. Places beyond the last member are read as
+    """One pass of the active members, group by group. Places beyond the last member are read as
     any, never written.
     """
     members = active.shape[0]
-    chunks = -(-members // chunk)
-    even = -(-members // chunks)  # as few chunks, but even ones: no places to fill up
     run = jax.vmap(functools.partial(_member_pass, ppo, family), (0, 0, 0, None, None))
-    if even == members:
+    if sizes == (members,):
         return run(so_far, inputs, active, lr, passes)
-    order = jnp.argsort(~active, stable=True)
-    order = jnp.concatenate([order, jnp.full(-members % even, members)])
 
-    def one_chunk(i: Array, so_far: _Progress) -> _Progress:
-        places = jax.lax.dynamic_slice(order, (i * even,), (even,))
+    order = jnp.argsort(~active, stable=True)
+    order = jnp.concatenate([order, jnp.full(max(sizes), members)])
+    counts = jnp.asarray(groups.plan(sizes, members))[active.sum()]
+
+    def everyone(_: Array, so_far: _Progress) -> _Progress:
+        return run(so_far, inputs, active, lr, passes)
+
+    def one_group(size: int, first: Array, i: Array, so_far: _Progress) -> _Progress:
+        places = jax.lax.dynamic_slice(order, (first + i * size,), (size,))
 
         def take(tree: Any) -> Any:
             return jax.tree.map(lambda leaf: leaf.at[places].get(mode="clip"), tree)
@@ -145,8 +150,12 @@ def _pass(
         after = run(take(so_far), take(inputs), take(active), lr, passes)
         return jax.tree.map(lambda old, new: old.at[places].set(new, mode="drop"), so_far, after)
 
-    needed = -(-jnp.sum(active) // even)
-    return jax.lax.fori_loop(0, needed, one_chunk, so_far)
+    first = jnp.zeros((), counts.dtype)
+    for size, count in zip(sizes, counts, strict=True):
+        body = everyone if size == members else functools.partial(one_group, size, first)
+        so_far = jax.lax.fori_loop(0, count, body, so_far)
+        first = first + count * size
+    return so_far
 
 
 def _member_pass(

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
+from saddle.bench import stops as replay
 from saddle.bench.learner import Result, measure
 from saddle.console import console
 from saddle.learners import LearnerSettings, learner_to_dict
@@ -10,9 +12,18 @@ from saddle.tables import Column, print_table
 
 
 def bench_learner(
-    task: str, members: int, epochs: int, learner: LearnerSettings, as_json: bool
+    task: str,
+    members: int,
+    epochs: int,
+    learner: LearnerSettings,
+    as_json: bool,
+    stops: Path | None = None,
 ) -> None:
-    """Measure and print."""
+    """Measure and print; with the stops of a study, what regrouping gains."""
+    if stops is not None:
+        found = replay.measure(task, members, epochs, learner, stops)
+        _print_stops(found, learner, as_json)
+        return
     result = measure(task, members, epochs, learner)
     if as_json:
         facts = dataclasses.asdict(result) | {"learner": learner_to_dict(learner)}
@@ -43,3 +54,24 @@ def _print(result: Result) -> None:
     print_table(
         console(), columns, rows, title=f"{result.members} x {result.task} on {result.device}"
     )
+
+
+def _print_stops(result: replay.Result, learner: LearnerSettings, as_json: bool) -> None:
+    if as_json:
+        gains = {"gain": result.gain, "unstopped_gain": result.unstopped_gain}
+        facts = dataclasses.asdict(result) | gains | {"learner": learner_to_dict(learner)}
+        print(json.dumps(facts, indent=2))
+        return
+    passes = f"mean {result.mean_passes:.1f}, slowest member {result.slowest_passes:.1f}"
+    rows = (
+        (f"passes in {result.epochs} epochs of {result.study}", passes),
+        ("an epoch, all waiting for the slowest", f"{result.together_s:.3f} s"),
+        ("an epoch, regrouped between passes", f"{result.regrouped_s:.3f} s"),
+        ("times faster", f"{result.gain:.2f}"),
+        ("where nobody stops: all together", f"{result.unstopped_together_s:.3f} s"),
+        ("where nobody stops: regrouped", f"{result.unstopped_regrouped_s:.3f} s"),
+        ("times faster there", f"{result.unstopped_gain:.2f}"),
+    )
+    columns = (Column("what", identifies=True), Column("measured"))
+    title = f"{result.members} x {result.task} on {result.device}, {result.precision}"
+    print_table(console(), columns, rows, title=title)
