@@ -1,5 +1,7 @@
 """The results that ship: whole, made by the study files beside them, and quoted correctly."""
 
+import contextlib
+import io
 import json
 import re
 from pathlib import Path
@@ -46,6 +48,15 @@ def test_every_run_is_there_to_its_last_epoch(name):
     assert study.metrics.height == study.runs.height * plan.epochs_of(plan.learner)
 
 
+@pytest.mark.parametrize(
+    ("name", "epochs"), [("circle1-full-length", 1750), ("goal1-full-length", 1711)]
+)
+def test_runs_of_full_length_are_those_of_their_plan(name, epochs):
+    study = open_study(RESULTS / name)
+    assert plan_of(study) == read_file(RESULTS / f"{name}.toml")
+    assert study.metrics.height == study.runs.height * epochs
+
+
 @pytest.mark.parametrize("name", ["circle1", "goal1"])
 def test_the_published_table_beside_ours_is_quoted_correctly(name, capsys, text):
     cells = answer(capsys, "compare-paper", str(RESULTS / name))["cells"]
@@ -61,22 +72,52 @@ def test_the_published_table_beside_ours_is_quoted_correctly(name, capsys, text)
         assert f"| {' | '.join(row)} |" in text
 
 
-def test_a_study_at_full_length_is_compared_at_the_published_lambda_star_of_another(capsys, text):
-    """Its sweep has two lambdas: those that the published way finds in results/circle1."""
-    words = ["compare-paper", str(RESULTS / "circle1-full-length"), "--published"]
-    found = answer(capsys, *words, "--sweep", str(RESULTS / "circle1"))
-    fixed = {cell["limit"]: cell for cell in found["cells"] if cell["rule"] == "fixed"}
-    assert {limit: cell["lambda"] for limit, cell in fixed.items()} == {25.0: 0.987, 10.0: 1.383}
-    assert found["overall"]["values"] == 12 and found["overall"]["below"] == 0
-    names = {"ga": "gradient ascent", "pid": "PID"}
-    for cell in found["cells"]:
-        name = names.get(cell["rule"], f"lambda {cell['lambda']}")
-        row = [f"{name}, {cell['limit']:g}"]
+FULL_LENGTH = {
+    "circle1-full-length": ["--sweep", str(RESULTS / "circle1")],
+    "goal1-full-length": ["--sweep", str(RESULTS / "goal1"), "--unfinished"],
+}
+
+
+@pytest.fixture(scope="module")
+def full_length():
+    """Both studies of the published length beside the published table."""
+    found = {}
+    for name, words in FULL_LENGTH.items():
+        study = str(RESULTS / name)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            assert main(["compare-paper", study, "--published", *words, "--json"]) == 0
+        found[name] = json.loads(printed.getvalue())
+    return found
+
+
+@pytest.mark.parametrize("name", FULL_LENGTH)
+def test_the_table_at_full_length_is_quoted_correctly(name, full_length, text):
+    cells = full_length[name]["cells"]
+    assert len(cells) == 6
+    for cell in cells:
+        multiplier = f"lambda {cell['lambda']:.4g}" if cell["rule"] == "fixed" else None
+        task = cell["task"].removeprefix("Safety").removesuffix("-v0")
+        rule = multiplier or RULES[cell["rule"]]
+        row = [task, f"{cell['limit']:g}", rule]
         for key in ("return", "cost"):
             row += [f"{cell[key]:.2f} ± {cell[f'{key}_sd']:.2f}"]
             row += [f"{cell[f'published_{key}']:.2f} ± {cell[f'published_{key}_sd']:.2f}"]
-            row += [f"{cell[f'{key}_p']:.2f}"]
+            row += [f"{cell[f'{key}_p']:.2g}"]
         assert f"| {' | '.join(row)} |" in text
+
+
+def test_at_full_length_the_rules_agree_with_the_published_table(full_length):
+    """Circle1 also at the published lambda*, at which its sweep was run."""
+    circle, goal = (full_length[f"{name}1-full-length"] for name in ("circle", "goal"))
+    fixed = {cell["limit"]: cell for cell in circle["cells"] if cell["rule"] == "fixed"}
+    assert {limit: cell["lambda"] for limit, cell in fixed.items()} == {25.0: 0.987, 10.0: 1.383}
+    assert circle["overall"]["values"] == 12 and circle["overall"]["below"] == 0
+    rules = [cell for cell in goal["cells"] if cell["rule"] != "fixed"]
+    raw = [cell[f"{key}_p"] for cell in rules for key in ("return", "cost")]
+    corrected = [cell[f"{key}_p_holm"] for cell in rules for key in ("return", "cost")]
+    assert sum(p < 0.05 for p in raw) == 1
+    assert min(corrected) > 0.05
 
 
 @pytest.mark.parametrize("name", TASKS)

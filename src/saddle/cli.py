@@ -567,6 +567,7 @@ def compare_paper(
             help_behavior_hint="(default: STUDY)",
         ),
     ] = None,
+    unfinished: Unfinished = False,
     as_json: Json = False,
 ) -> None:
     """Put a study's comparison of rules beside the published one: Welch's t-test of each cell,
@@ -574,7 +575,7 @@ def compare_paper(
     """
     from saddle.verbs.compare_paper import compare_paper
 
-    compare_paper(study, published, sweep, as_json)
+    compare_paper(study, published, sweep, unfinished, as_json)
 
 
 @app.command

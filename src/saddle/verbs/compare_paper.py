@@ -11,12 +11,15 @@ from saddle.analysis.show import show_agreement
 from saddle.study.rates import run_notes
 
 
-def compare_paper(study: Path, published: bool, sweep: Path | None, as_json: bool) -> None:
+def compare_paper(
+    study: Path, published: bool, sweep: Path | None, unfinished: bool, as_json: bool
+) -> None:
     """Print the comparison of the study in this directory beside the published one.
 
-    `published` takes lambda* as the published study did, `sweep` from another study.
+    `published` takes lambda* as the published study did, `sweep` from another study; `unfinished`
+    counts runs that are still in progress.
     """
-    options = Options.by_method("published" if published else "profile")
+    options = Options.by_method("published" if published else "profile", unfinished=unfinished)
     findings = analyze_store(study, options)
     swept = None if sweep is None else analyze_store(sweep, options)
     comparison = compare_with_published(findings, swept)
