@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from learners.running import run, same
 from learners.toys import Broken, Regulator, TwoPrices
 
@@ -43,10 +45,12 @@ def population(members=MEMBERS, **changes):
     return Population(Regulator(), replace(SMALL, **changes), members, 1200)
 
 
-def rows_of(state, filled):
-    """What the replay holds of all members: observations, next ones, actions [M, filled]."""
-    seen = np.asarray(state.members.learner.replay.seen)[:, :filled]
-    return np.moveaxis(seen, -1, 0)
+def rows_of(state, filled, written=None):
+    """The replay's first rows of all members, as a batch of [M, filled]."""
+    kept = state.members.learner.replay
+    places = jnp.broadcast_to(jnp.arange(filled), (len(kept.seen), filled))
+    batch = replay.transitions(kept, places, jnp.int32(written or filled), 1)
+    return jax.tree.map(np.asarray, batch)
 
 
 # The replay.
@@ -57,25 +61,26 @@ def test_rows_hold_what_happened_and_what_really_followed():
     cycles and epochs.
     """
     state, _ = run(population(), 2)
-    obs, after, action = rows_of(state, 120)
+    rows = rows_of(state, 120)
+    obs, after, action = rows.obs[..., 0], rows.next_obs[..., 0], rows.action[..., 0]
     np.testing.assert_allclose(after, obs + action, atol=1e-6)
     follows = np.isclose(obs[:, 1:], after[:, :-1], atol=1e-6)
     ends = np.flatnonzero(~follows.all(0)) + 1
     np.testing.assert_array_equal(ends, [20, 40, 60, 80, 100])
-    met = np.asarray(state.members.learner.replay.met)[:, :120]
     reward = -((after - 1) ** 2) - action**2 / 2
-    np.testing.assert_allclose(met[..., 0], reward, atol=1e-5)
-    np.testing.assert_allclose(met[..., 1], after**2, atol=1e-5)
-    assert (met[..., 2] == 0).all()  # the toy only truncates
+    np.testing.assert_allclose(rows.signal[..., 0], reward, atol=1e-5)
+    np.testing.assert_allclose(rows.signal[..., 1], after**2, atol=1e-5)
+    assert (rows.goes_on == 1).all()  # the toy only truncates
 
 
 def test_the_oldest_rows_give_way():
     """150 rows, 180 steps: the last 30 lie over the first."""
     state, _ = run(population(), 3)
     before, _ = run(population(), 2)
-    now, then = rows_of(state, 150), rows_of(before, 150)
-    assert (now[2, :, :30] != then[2, :, :30]).all()
-    np.testing.assert_array_equal(now[:, :, 30:120], then[:, :, 30:120])
+    now, then = rows_of(state, 150, written=180), rows_of(before, 120)
+    assert (now.action[:, :30] != then.action[:, :30]).all()
+    for kept, known in zip(now, then, strict=True):
+        np.testing.assert_array_equal(kept[:, 30:120], known[:, 30:120])
 
 
 def rollout_of(steps, worlds=1, **changes):
@@ -102,9 +107,12 @@ def spec():
     return Regulator().spec
 
 
-def empty(size, replay_type="float32"):
-    sac = replace(SMALL, replay=size, replay_type=replay_type, batch=4)
+def empty(size, replay_type="float32", worlds=1):
+    sac = replace(SMALL, replay=size, replay_type=replay_type, batch=4, worlds=worlds)
     return jax.vmap(lambda _: replay.empty(sac, spec()))(jnp.arange(2))
+
+
+WRITTEN = jax.jit(replay.written)
 
 
 def test_a_batch_never_sees_an_empty_row():
@@ -146,6 +154,84 @@ def test_values_follow_unless_an_episode_terminates_before_its_time_is_up(
     np.testing.assert_array_equal(batch.goes_on, np.full((2, 8), goes_on))
 
 
+class Remembered:
+    """All that two members of two worlds did, a list of transitions in order of time for each."""
+
+    def __init__(self, draw):
+        self.draw = draw
+        self.shown = draw.normal(size=(2, 2)).round(1)
+        self.rows = [[], []]
+
+    def steps(self, count, restarts):
+        """A rollout of so many steps. Episodes end in all ways, and sometimes nothing changes;
+        where `restarts`, worlds were started anew before.
+        """
+        if restarts:
+            self.shown = self.draw.normal(size=(2, 2)).round(1)
+        fields = {name: [] for name in ("obs", "next_obs", "terminated", "truncated", "action")}
+        for _ in range(count):
+            after = self.draw.choice([-1.0, 0.0, 1.0], (2, 2))
+            terminated = self.draw.random((2, 2)) < 0.15
+            truncated = self.draw.random((2, 2)) < 0.1
+            action = self.draw.normal(size=(2, 2)).astype(np.float32)
+            for name, value in (
+                ("obs", self.shown),
+                ("next_obs", after),
+                ("terminated", terminated),
+                ("truncated", truncated),
+                ("action", action),
+            ):
+                fields[name].append(value)
+            over = terminated & ~truncated
+            for member in range(2):
+                for world in range(2):
+                    at = member, world
+                    row = (self.shown[at], after[at], action[at], 1.0 - over[at])
+                    self.rows[member].append(row)
+            fresh = self.draw.normal(size=(2, 2)).round(1)
+            self.shown = np.where(terminated | truncated, fresh, after)
+        stacked = {name: jnp.asarray(np.array(values)) for name, values in fields.items()}
+        for name in ("obs", "next_obs", "action"):
+            stacked[name] = stacked[name].astype(jnp.float32)[..., None]
+        stacked["ended"] = stacked["terminated"] | stacked["truncated"]
+        return rollout_of(count, 2, **stacked)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), min_size=1, max_size=8))
+def test_observations_kept_once_are_all_that_was_seen(seed, restarts):
+    """Beside a list of whole transitions: rollouts of 3 steps of 2 worlds, in a ring of 20 rows."""
+    seen = Remembered(np.random.default_rng(seed))
+    kept = empty(20, worlds=2)
+    for number, restarted in enumerate(restarts):
+        kept = WRITTEN(kept, seen.steps(3, restarted), jnp.int32(6 * number))
+    filled = 6 * len(restarts)
+    known = min(filled, 20)
+    numbers = np.arange(filled - known, filled)
+    places = jnp.broadcast_to(jnp.asarray(numbers % 20), (2, known))
+    found = replay.transitions(kept, places, jnp.int32(filled), 1)
+    for member in range(2):
+        obs, next_obs, action, goes_on = np.array(seen.rows[member], np.float32)[numbers].T
+        np.testing.assert_array_equal(found.obs[member, :, 0], obs)
+        np.testing.assert_array_equal(found.action[member, :, 0], action)
+        np.testing.assert_array_equal(found.goes_on[member], goes_on)
+        valued = goes_on == 1
+        np.testing.assert_array_equal(found.next_obs[member, valued, 0], next_obs[valued])
+
+
+def test_an_end_that_is_no_longer_kept_is_its_own_next_observation():
+    """There is room for 20 // 20 + 2 ends, but for a cycle's 20; 21 rows are cut short."""
+    shape = (21, 2, 1)
+    flags = {"truncated": jnp.ones(shape, bool), "ended": jnp.ones(shape, bool)}
+    kept = replay.written(empty(40), rollout_of(21, **flags), jnp.int32(0))
+    kept = replay.written(kept, rollout_of(1), jnp.int32(21))
+    places = jnp.broadcast_to(jnp.arange(21), (2, 21))
+    found = replay.transitions(kept, places, jnp.int32(22), 1)
+    lost, *there = np.asarray(found.next_obs[0] - found.obs[0])[:, 0]
+    assert lost == 0
+    np.testing.assert_allclose(there, 0.3, rtol=1e-5)
+
+
 def test_narrow_rows_are_rounded_and_rewards_are_not():
     kept = replay.written(empty(40, "bf16"), rollout_of(40), jnp.int32(0))
     exact = replay.written(empty(40), rollout_of(40), jnp.int32(0))
@@ -176,7 +262,7 @@ def test_the_first_update_follows_the_random_cycles():
 
 def test_random_actions_are_uniform_and_every_world_has_its_own():
     state, _ = run(population(layout="wide"), 1)
-    _, _, action = rows_of(state, 60)
+    action = rows_of(state, 60).action[..., 0]
     assert np.abs(action).max() <= 1 and len(np.unique(action[0])) == 60
     np.testing.assert_array_equal(action[0], action[1])  # of the same seed
     assert not np.array_equal(action[1], action[2])
@@ -202,8 +288,8 @@ def test_many_worlds_keep_the_ratio_and_end_one_after_the_other():
     assert all(np.all(row["length"] == 20) for row in rows[6:])
     assert state.members.learner.updates.tolist() == [21] * 4
     assert state.members.learner.steps.tolist() == [540] * 4
-    obs, after, action = rows_of(state, 150)
-    np.testing.assert_allclose(after, obs + action, atol=1e-6)
+    rows = rows_of(state, 150, written=540)
+    np.testing.assert_allclose(rows.next_obs[..., 0], (rows.obs + rows.action)[..., 0], atol=1e-6)
 
 
 # What a population promises.

@@ -1,6 +1,13 @@
 """Transitions that a population keeps: a ring of rows for each member, all filled alike.
 
-Axes: M members, C rows that a member has room for, N rows that are written or drawn at a time.
+Every observation is stored once. What followed a row is what its world saw next, which is the
+observation of the row W places further on. Three kinds of rows are different: those of the newest
+step, whose next observation has not been acted on yet (`front`); those that terminated, which no
+value follows; and those after which the world showed something else, since an episode ran out of
+time or a world was started anew (`ends`).
+
+Axes: M members, C rows that a member has room for, W worlds of a member, E observations at ends,
+N rows that are written or drawn at a time.
 """
 
 from typing import NamedTuple
@@ -8,20 +15,27 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Num
+from jaxtyping import Float, Int, Num
 
 from saddle.collect.rollout import Rollout, by_member
 from saddle.learners.sac.settings import SAC
 from saddle.tasks.spec import TaskSpec
 
+NEXT_ROW, NOTHING = 0, -1
+"""What follows a row, where it is not the number of an observation in `ends`, from 1 on."""
+
 
 class Replay(NamedTuple):
-    """Rows, the newest over the oldest. Those of type bf16 are kept as their bits, which files can
-    hold.
+    """Rows, the newest over the oldest. Observations and actions of type bf16 are kept as their
+    bits, which files can hold.
     """
 
-    seen: Array  # [M, C, 2 obs + action]: observation, next observation, action
-    met: Array  # [M, C, S + 1]: reward, costs, and 1 where nothing follows
+    seen: Array  # [M, C, obs + action]: observation, action
+    signal: Array  # [M, C, S]: reward, costs
+    follows: Array  # [M, C] int32: NEXT_ROW, NOTHING, or a number
+    front: Array  # [M, W, obs]: what the newest step led to
+    ends: Array  # [M, E, obs]: number n at n % E
+    ended: Array  # [M] int32: observations at ends so far
 
 
 class Batch(NamedTuple):
@@ -29,7 +43,7 @@ class Batch(NamedTuple):
 
     obs: Float[Array, "*M N obs"]
     next_obs: Float[Array, "*M N obs"]
-    """The true one, also where an episode ended."""
+    """The true one, also where an episode ended; anything where no value follows."""
     action: Num[Array, "*M N action"]
     signal: Float[Array, "*M N S"]
     """Reward, costs."""
@@ -39,38 +53,111 @@ class Batch(NamedTuple):
 
 def empty(sac: SAC, spec: TaskSpec) -> Replay:
     """Of one member, [C, ...]."""
-    narrow = sac.replay_type == "bf16"
-    seen = 2 * spec.obs_dim + spec.action_dim
+    kind = jnp.uint16 if sac.replay_type == "bf16" else jnp.float32
+    worlds = sac.worlds_for(spec.episode_length)
     return Replay(
-        jnp.zeros((sac.replay, seen), jnp.uint16 if narrow else jnp.float32),
-        jnp.zeros((sac.replay, 2 + len(spec.constraints))),
+        seen=jnp.zeros((sac.replay, spec.obs_dim + spec.action_dim), kind),
+        signal=jnp.zeros((sac.replay, 1 + len(spec.constraints))),
+        follows=jnp.zeros(sac.replay, jnp.int32),
+        front=jnp.zeros((worlds, spec.obs_dim), kind),
+        ends=jnp.zeros((_room_for_ends(sac, spec, worlds), spec.obs_dim), kind),
+        ended=jnp.zeros((), jnp.int32),
     )
+
+
+def _room_for_ends(sac: SAC, spec: TaskSpec, worlds: int) -> int:
+    """As many as C rows can have if episodes end by their time limit alone; worlds begin in the
+    middle of an episode, and a run may go on with other worlds.
+    """
+    by_time = sac.replay // spec.episode_length + 2 * worlds
+    return max(by_time, sac.cycle)
 
 
 def written(replay: Replay, rollout: Rollout, before: Array) -> Replay:
     """With a rollout's steps [T, M, W, ...] as rows. before []: rows that were written so far."""
-    over = rollout.terminated & ~rollout.truncated
-    seen = jnp.concatenate([rollout.obs, rollout.next_obs, rollout.action], -1)
-    met = jnp.concatenate([rollout.signal, over[..., None].astype(jnp.float32)], -1)
-    seen = by_member(_narrow(seen, replay.seen.dtype))
-    met = by_member(met)
+    kind = replay.seen.dtype
+    seen = by_member(_narrow(jnp.concatenate([rollout.obs, rollout.action], -1), kind))
+    over = by_member(rollout.terminated & ~rollout.truncated)
     places = (before + jnp.arange(seen.shape[1])) % replay.seen.shape[1]
-    return Replay(replay.seen.at[:, places].set(seen), replay.met.at[:, places].set(met))
+    next_obs = _narrow(rollout.next_obs, kind)
+    with_rows = replay._replace(
+        seen=replay.seen.at[:, places].set(seen),
+        signal=replay.signal.at[:, places].set(by_member(rollout.signal)),
+        follows=replay.follows.at[:, places].set(jnp.where(over, NOTHING, NEXT_ROW)),
+        front=next_obs[-1],
+    )
+    expected = by_member(jnp.concatenate([replay.front[None], next_obs[:-1]]))
+    return _with_ends(with_rows, expected, _narrow(by_member(rollout.obs), kind), before)
+
+
+def _with_ends(replay: Replay, expected: Array, shown: Array, before: Array) -> Replay:
+    """With what really followed where a world showed something else: expected, shown [M, N, obs],
+    of the steps that were just written. Their predecessors' rows get a number each.
+    """
+    count, room, worlds = shown.shape[1], replay.seen.shape[1], replay.front.shape[1]
+    number = jnp.arange(count)
+    predecessors = (before + number - worlds) % room
+    there = (number >= worlds) | (before > 0) & (count + worlds <= room)
+
+    def of_member(
+        follows: Array, ends: Array, ended: Array, expected: Array, shown: Array
+    ) -> tuple:
+        differs = (expected != shown).any(-1) & there
+        apart = differs & (follows[predecessors] != NOTHING)
+        numbers = ended + jnp.cumsum(apart, dtype=jnp.int32)
+        rows = jnp.where(apart, predecessors, room)
+        places = jnp.where(apart, numbers % ends.shape[0], ends.shape[0])
+        return (
+            follows.at[rows].set(numbers, mode="drop"),
+            ends.at[places].set(expected, mode="drop"),
+            numbers[-1],
+        )
+
+    follows, ends, ended = jax.vmap(of_member)(
+        replay.follows, replay.ends, replay.ended, expected, shown
+    )
+    return replay._replace(follows=follows, ends=ends, ended=ended)
 
 
 def drawn(replay: Replay, keys: Array, count: int, filled: Array, obs_dim: int) -> Batch:
     """Rows [M, count] of every member, uniform and with replacement among those that are filled.
     keys [M]; filled []: rows that were written so far.
     """
-    filled = jnp.minimum(filled, replay.seen.shape[1])
+    full = jnp.minimum(filled, replay.seen.shape[1])
+    places = jax.vmap(lambda key: jax.random.randint(key, (count,), 0, full))(keys)
+    return transitions(replay, places, filled, obs_dim)
 
-    def of_member(seen: Array, met: Array, key: Array) -> tuple[Array, Array]:
-        places = jax.random.randint(key, (count,), 0, filled)
-        return _wide(seen[places]), met[places]
 
-    seen, met = jax.vmap(of_member)(replay.seen, replay.met, keys)
-    obs, next_obs, action = jnp.split(seen, [obs_dim, 2 * obs_dim], -1)
-    return Batch(obs, next_obs, action, signal=met[..., :-1], goes_on=1 - met[..., -1])
+def transitions(replay: Replay, places: Int[Array, "M N"], filled: Array, obs_dim: int) -> Batch:
+    """The rows at these places of the ring. filled []: rows that were written so far."""
+    return jax.vmap(lambda own, places: _of_member(own, places, filled, obs_dim))(replay, places)
+
+
+def _of_member(replay: Replay, places: Array, filled: Array, obs_dim: int) -> Batch:
+    """The same of one member [C, ...]. places [N]."""
+    room, worlds = replay.seen.shape[0], replay.front.shape[0]
+    here = replay.seen[places]
+    obs, action = here[:, :obs_dim], here[:, obs_dim:]
+    follows = replay.follows[places]
+
+    age = (filled - 1 - places) % room  # 0 of the row that was written last
+    newest = age < worlds
+    world = jnp.clip(worlds - 1 - age, 0)
+    at_end = follows > 0
+    # Tasks that cut episodes short themselves may have more ends than there is room for.
+    lost = follows <= replay.ended - replay.ends.shape[0]
+
+    next_obs = replay.seen[(places + worlds) % room, :obs_dim]
+    end = jnp.where(lost[:, None], obs, replay.ends[follows % replay.ends.shape[0]])
+    next_obs = jnp.where(at_end[:, None], end, next_obs)
+    next_obs = jnp.where(newest[:, None], replay.front[world], next_obs)
+    return Batch(
+        obs=_wide(obs),
+        next_obs=_wide(next_obs),
+        action=_wide(action),
+        signal=replay.signal[places],
+        goes_on=(follows != NOTHING).astype(jnp.float32),
+    )
 
 
 def _narrow(x: Array, kind: jnp.dtype) -> Array:

@@ -255,9 +255,9 @@ class SAC(LearnerSettings):
         return f"lower the learner's replay to at most {most:,}"
 
     def _row_bytes(self, obs_dim: int, action_dim: int, constraints: int) -> int:
-        """Of a transition in the replay."""
+        """Of a transition in the replay, next observations at ends left out."""
         wide = 2 if self.replay_type == "bf16" else 4
-        return wide * (2 * obs_dim + action_dim) + 4 * (2 + constraints)
+        return wide * (obs_dim + action_dim) + 4 * (2 + constraints)
 
     def flop(self, obs_dim: int, action_dim: int, constraints: int) -> float:
         """Floating-point operations of one member's updates in an epoch, matrix products alone.
