@@ -190,7 +190,9 @@ class Remembered:
                     self.rows[member].append(row)
             fresh = self.draw.normal(size=(2, 2)).round(1)
             self.shown = np.where(terminated | truncated, fresh, after)
-        stacked = {name: jnp.asarray(np.array(values)) for name, values in fields.items()}
+        stacked: dict[str, Any] = {}
+        for name, values in fields.items():
+            stacked[name] = jnp.asarray(np.array(values))
         for name in ("obs", "next_obs", "action"):
             stacked[name] = stacked[name].astype(jnp.float32)[..., None]
         stacked["ended"] = stacked["terminated"] | stacked["truncated"]
