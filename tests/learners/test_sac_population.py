@@ -224,7 +224,7 @@ def test_observations_kept_once_are_all_that_was_seen(seed, restarts):
 def test_an_end_that_is_no_longer_kept_is_its_own_next_observation():
     """There is room for 20 // 20 + 2 ends, but for a cycle's 20; 21 rows are cut short."""
     shape = (21, 2, 1)
-    flags = {"truncated": jnp.ones(shape, bool), "ended": jnp.ones(shape, bool)}
+    flags: dict[str, Any] = {"truncated": jnp.ones(shape, bool), "ended": jnp.ones(shape, bool)}
     kept = replay.written(empty(40), rollout_of(21, **flags), jnp.int32(0))
     kept = replay.written(kept, rollout_of(1), jnp.int32(21))
     places = jnp.broadcast_to(jnp.arange(21), (2, 21))
