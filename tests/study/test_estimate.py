@@ -5,16 +5,19 @@ on the clock.
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
 from fake import FakeProgram
 from helpers import TASK, After, Notes, small, work
 
 from saddle.config import Member
 from saddle.learners import PPO
+from saddle.learners.ppo.settings import usual_share_of_passes
 from saddle.population import Population
-from saddle.study import estimate, pace
+from saddle.study import estimate, open_study, pace
 from saddle.study.forecast import say_how_long
 from saddle.study.local import Worker
 from saddle.study.pace import Pace
@@ -23,6 +26,7 @@ from saddle.study.stop import Stopper
 from saddle.study.unit import kind
 
 FAKE = "fake:FakeProgram"
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 def test_a_unit_takes_its_compilation_and_its_epochs():
@@ -65,8 +69,19 @@ def test_passes_are_timed_as_many_as_runs_take():
     rollout = population.made_up_rollout(state)
     _, metrics = jax.jit(population.learn)(state, None, state.moments, rollout)
     assert metrics["passes"].tolist() == [3] and metrics["failed"].tolist() == [0]
-    found = pace._learning_time(TASK, ppo, Member())
+    found = pace._learning_time(TASK, ppo, Member(), 10)
     assert found.compile > 0 and found.run > 0
+
+
+def test_long_trainings_count_the_passes_that_long_trainings_took():
+    """What runs in results/ took, within what tasks differ by."""
+    recorded = {400: ("circle1", "goal1"), 1750: ("circle1-full-length", "goal1-full-length")}
+    for epochs, names in recorded.items():
+        passes = [open_study(RESULTS / name).metrics["passes"].to_numpy().mean() for name in names]
+        assert usual_share_of_passes(epochs) == pytest.approx(np.mean(passes) / 20, abs=0.02)
+    several = [usual_share_of_passes(epochs) for epochs in (1, 400, 800, 1750, 10_000)]
+    assert several == sorted(several, reverse=True) and several[-1] == 0.45
+    assert PPO().sample(1750)[0].passes == 9 and PPO().sample(100)[0].passes == 16
 
 
 @pytest.mark.parametrize("task", [TASK, "SafetyHopperVelocity-v1"])

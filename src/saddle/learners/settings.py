@@ -161,13 +161,14 @@ class LearnerSettings(CollectSettings):
         """The same where every epoch takes all its work: no member stops early."""
         return self
 
-    def sample(self) -> tuple[Self, float]:
-        """Settings whose epoch is a typical sample of this one's learning, and how many of it make
-        up the whole.
+    def sample(self, epochs: int) -> tuple[Self, float]:
+        """Settings whose epoch is a typical sample of what this one learns in an epoch of so many,
+        and how many of it make up the whole.
 
         A machine's speed is measured with it before a study begins. A learner whose epochs take
         seconds need not have one of its own.
         """
+        del epochs
         return self, 1.0
 
 

@@ -53,24 +53,27 @@ def in_parts(program: str) -> bool:
     return program == POPULATION and jax.default_backend() == "cpu"
 
 
-def of_kind(units: Kind, members: int, program: str) -> Pace:
-    """The pace of units of this kind, each of so many members."""
-    return of_task(units.task, learner_from(json.loads(units.learner)), members, program)
+def of_kind(units: Kind, members: int, program: str, steps: int) -> Pace:
+    """The pace of units of this kind, each of so many members that train for so many env steps."""
+    learner = learner_from(json.loads(units.learner))
+    return of_task(units.task, learner, members, program, steps)
 
 
-def of_task(task: str, learner: LearnerSettings, members: int, program: str) -> Pace:
-    """The pace of a task's units with this learner, each of so many members."""
+def of_task(task: str, learner: LearnerSettings, members: int, program: str, steps: int) -> Pace:
+    """The pace of a task's units with this learner, each of so many members that train for so many
+    env steps.
+    """
     whole = not in_parts(program)
     count = members if whole else min(members, MOST_TIMED)
     limits = (USUAL_LIMIT,) * constraints(task)
     rule = learner.usual_rule()
     population = tuple(Member(seed, rule, limits) for seed in range(count))
     if not whole:
-        return pace.of_population(task, learner, population)
+        return pace.of_population(task, learner, population, steps // learner.steps_per_epoch)
     if learner.in_cycles:
         learner = learner.for_bench()  # whose first epochs are like later ones
-    steps = learner.steps_per_epoch * (1 + pace.EPOCHS)
-    return pace.of_program(factory(program)(task, learner, population, steps), count)
+    timed = learner.steps_per_epoch * (1 + pace.EPOCHS)
+    return pace.of_program(factory(program)(task, learner, population, timed), count)
 
 
 def largest_units(study: Study) -> dict[Kind, int]:

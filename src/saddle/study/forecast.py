@@ -45,7 +45,7 @@ def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POP
         if stop.left is not None and stop.left < LEAST_TO_MEASURE:
             return
         worker.listener.say(f"{plan.name}: measuring how long this takes here")
-        measured = _measure(worker, unknown[0], members[unknown[0]], program)
+        measured = _measure(worker, unknown[0], members[unknown[0]], program, plan.steps)
         paces |= dict.fromkeys(unknown, measured)
     found = estimate.left(study, paces)
     worker.paces = paces
@@ -59,15 +59,15 @@ def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POP
     )
 
 
-def _measure(worker: Worker, kind: Kind, members: int, program: str) -> Pace:
-    """The pace of such units. Where a unit is timed whole, the worker keeps its program, which is
-    compiled then.
+def _measure(worker: Worker, kind: Kind, members: int, program: str, steps: int) -> Pace:
+    """The pace of such units, whose runs have so many env steps. Where a unit is timed whole, the
+    worker keeps its program, which is compiled then.
     """
     if estimate.in_parts(program):
-        return estimate.of_kind(kind, members, program)
+        return estimate.of_kind(kind, members, program, steps)
     for unit in worker.study.units():
         frame = unit_runs(worker.study, unit)
         if kind_of(frame) == kind and not dependent.waits(frame):
             worker.programs[unit] = make_program(frame, worker.make)
             return pace.of_program(worker.programs[unit], frame.height)
-    return estimate.of_kind(kind, members, program)
+    return estimate.of_kind(kind, members, program, steps)

@@ -55,23 +55,25 @@ def of_program(program: "UnitProgram", members: int) -> Pace:
     return Pace(max(first - epoch, 0.0), epoch / members)
 
 
-def of_population(task: str, learner: LearnerSettings, members: Sequence[Member]) -> Pace:
-    """By timing an epoch's parts, for a population on a CPU."""
+def of_population(
+    task: str, learner: LearnerSettings, members: Sequence[Member], epochs: int
+) -> Pace:
+    """By timing parts of an epoch, for a population on a CPU that trains for so many."""
     if learner.in_cycles:
-        return _of_cycles(task, learner, members[0])
+        return _of_cycles(task, learner, members[0], epochs)
     rollout = _rollout_time(task, learner, members)
-    learning = _learning_time(task, learner, members[0])
+    learning = _learning_time(task, learner, members[0], epochs)
     return Pace(
         compile=rollout.compile + learning.compile,
         member_epoch=rollout.run / len(members) + learning.run,
     )
 
 
-def _of_cycles(task: str, learner: LearnerSettings, member: Member) -> Pace:
+def _of_cycles(task: str, learner: LearnerSettings, member: Member, epochs: int) -> Pace:
     """By timing some cycles of one member, where steps and learning take turns."""
     from saddle.population import Population
 
-    small, times = learner.sample()
+    small, times = learner.sample(epochs)
     population = Population(task, small, [member], small.steps_per_epoch)
     state = population.init()
 
@@ -130,13 +132,13 @@ def _rollout_time(task: str, learner: LearnerSettings, members: Sequence[Member]
     return _Timed(stepping.compile, stepping.run * steps / short + resets * resetting.run)
 
 
-def _learning_time(task: str, learner: LearnerSettings, member: Member) -> _Timed:
-    """Of what one member learns in an epoch."""
+def _learning_time(task: str, learner: LearnerSettings, member: Member, epochs: int) -> _Timed:
+    """Of what one member learns in an epoch of so many, on average."""
     import jax
 
     from saddle.population import Population
 
-    small, times = learner.sample()
+    small, times = learner.sample(epochs)
     population = Population(task, small, [member], small.steps_per_epoch)
     state = population.init()
     rollout = population.made_up_rollout(state)

@@ -73,6 +73,6 @@ def _seconds(plan: Plan, units: list[list[Run]], program: str) -> float:
     for learner in plan.learners:
         own = [len(unit) for unit in units if unit[0].learner == learner]
         if own:
-            pace = estimate.of_task(units[0][0].task, learner, max(own), program)
+            pace = estimate.of_task(units[0][0].task, learner, max(own), program, plan.steps)
             seconds += sum(pace.seconds(members, plan.epochs_of(learner)) for members in own)
     return seconds

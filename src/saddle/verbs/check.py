@@ -96,7 +96,7 @@ def examine(task: str, quick: bool = False) -> Report:
 
 def _forecast(wish: Wish, plan: Plan) -> Forecast:
     """How long a frontier takes here, by timing the parts of an epoch."""
-    pace = estimate.of_task(wish.task, plan.learner, wish.seeds, POPULATION)
+    pace = estimate.of_task(wish.task, plan.learner, wish.seeds, POPULATION, plan.steps)
     training = pace.seconds(wish.seeds, plan.epochs_of(plan.learner))
     return Forecast(training, wish.seeds, plan.steps)
 

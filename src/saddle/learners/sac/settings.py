@@ -293,8 +293,9 @@ class SAC(LearnerSettings):
         """The same where all cycles but the first are learned from."""
         return dataclasses.replace(self, random_steps=0)
 
-    def sample(self) -> tuple[Self, float]:
+    def sample(self, epochs: int) -> tuple[Self, float]:
         """A few cycles that are learned from, with a small replay."""
+        del epochs
         cycles = min(SAMPLED_CYCLES * self.delay, self.steps_per_epoch // self.cycle)
         steps = cycles * self.cycle
         small = dataclasses.replace(
