@@ -1,10 +1,12 @@
 """What the study in a directory shows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from saddle.analysis.assemble import analyze
 from saddle.analysis.findings import Findings
 from saddle.analysis.options import Options
+from saddle.analysis.until_decided import decisions
 
 
 def analyze_store(path: Path, options: Options) -> Findings:
@@ -13,4 +15,5 @@ def analyze_store(path: Path, options: Options) -> Findings:
 
     study = open_study(path)
     with study.reading():
-        return analyze(study.runs, study.scan_metrics(), options)
+        found = analyze(study.runs, study.scan_metrics(), options)
+    return replace(found, until_decided=decisions(study))

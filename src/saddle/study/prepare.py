@@ -223,11 +223,11 @@ def plan_of(study: Study) -> Plan:
 def _same_plan(plan: Plan, study: Study) -> None:
     wanted = plans.to_dict(plan)
     there = plans.to_dict(plan_of(study))
-    for key in wanted:
-        if wanted[key] != there[key] and key not in plans.HOW_IT_RUNS:
+    for key in wanted | there:
+        if wanted.get(key) != there.get(key) and key not in plans.HOW_IT_RUNS:
             raise SaddleError(
                 f"{study.path} holds a study with another plan "
-                f"({_difference(key, wanted[key], there[key])}); choose "
+                f"({_difference(key, wanted.get(key), there.get(key))}); choose "
                 "another directory, or the plan that began it"
             )
 
@@ -236,7 +236,9 @@ def _difference(key: str, wanted: Any, there: Any) -> str:
     """Of the learner's settings the first that differs, with both values: it may be an option of
     the command.
     """
-    if key != "learner":
+    if key in ("until_decided", "rounds") and wanted is None:
+        return "it adds seeds until decided; add --until-decided"
+    if key not in ("learner", "until_decided") or not (wanted and there):
         return f"{key} differs"
     name = next(name for name in wanted if wanted[name] != there.get(name))
     return f"{name} is {there.get(name)} there, {wanted[name]} here"
