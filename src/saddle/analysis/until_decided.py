@@ -35,6 +35,10 @@ OPTIONS = Options(replicates=100)
 """Of the analysis that gives the frontier; nobody asks for its intervals here."""
 
 
+MOST_NAMED = 3
+"""Rules that beat another, in a sentence."""
+
+
 class Family(NamedTuple):
     """The rules of a task at a limit."""
 
@@ -194,18 +198,24 @@ def _words(found: Comparison, rules: Sequence[RuleDecision], more: bool) -> str:
         words = [f"open after {counted(seeds, 'seed')} between {names}"]
     else:
         words = [f"not decided between {names} after {counted(seeds, 'seed')}, the most"]
+    out = [rule for rule in rules if rule.standing == "above the limit"]
+    kept = {rule.rule for rule in rules} - {rule.rule for rule in out}
     beaten = [
-        f"{label(rule.rule)} by {', '.join(map(label, rule.beaten_by))} (after {rule.at})"
+        f"{label(rule.rule)} by {_named([one for one in rule.beaten_by if one in kept])} "
+        f"(after {rule.at})"
         for rule in rules
         if rule.standing == "beaten"
     ]
     if beaten:
         words.append(f"beaten: {', '.join(beaten)}")
-    above = [
-        f"{label(rule.rule)} (after {rule.at})"
-        for rule in rules
-        if rule.standing == "above the limit"
-    ]
-    if above:
+    if out:
+        above = [f"{label(rule.rule)} (after {rule.at})" for rule in out]
         words.append(f"above the limit: {', '.join(above)}")
     return "; ".join(words)
+
+
+def _named(rules: Sequence[str]) -> str:
+    """The rules, or how many they are."""
+    if len(rules) > MOST_NAMED:
+        return f"{len(rules)} rules"
+    return ", ".join(map(label, rules))
