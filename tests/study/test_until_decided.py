@@ -19,6 +19,7 @@ from saddle.errors import SaddleError
 from saddle.multipliers import CRPO, PID, GradientAscent, LogBarrier
 from saddle.study import until_decided
 from saddle.study.local import Worker
+from saddle.study.merge import merge
 from saddle.study.plan import Stage, to_dict
 from saddle.study.prepare import plan_of
 from saddle.study.sequential import Round, UntilDecided
@@ -61,11 +62,11 @@ STAGES = (
     Stage("sweep", lambdas=(0.1, 1.0, 10.0)),
     Stage("compare", rules=RULES, limits=((LIMIT,),)),
 )
-WISH = UntilDecided(most=18)
+WISH = UntilDecided(most=24)
 
 
 def planned(wish: UntilDecided | None = WISH, **fields):
-    options = {"stages": STAGES, "seeds": range(6), "members": 100, "epochs": 4, "chunk": 2}
+    options = {"stages": STAGES, "seeds": range(8), "members": 100, "epochs": 4, "chunk": 2}
     return small(**{**options, **fields}, until_decided=wish)
 
 
@@ -91,16 +92,16 @@ def test_rules_that_it_is_open_between_get_more_seeds(whole):
     assert study.finished and set(study.runs["status"]) == {"done"}
     compared = study.runs.filter(stage="compare")
     seeds = dict(compared.group_by("rule").len().iter_rows())
-    assert seeds == {"ga": 18, "pid": 18, "barrier": 6, "crpo": 6}
-    assert study.runs.filter(stage="sweep").height == 3 * 6
+    assert seeds == {"ga": 24, "pid": 24, "barrier": 8, "crpo": 8}
+    assert study.runs.filter(stage="sweep").height == 3 * 8
     assert [added.seeds for added in plan_of(study).rounds] == [
-        tuple(range(6, 12)),
-        tuple(range(12, 18)),
+        tuple(range(8, 16)),
+        tuple(range(16, 24)),
     ]
     assert notes.said == [
-        "after 6 seeds: one rule to use at 0 of 1 limit; open at 1",
-        "after 12 seeds: one rule to use at 0 of 1 limit; open at 1",
-        "after 18 seeds: one rule to use at 0 of 1 limit; the most there are",
+        "after 8 seeds: one rule to use at 0 of 1 limit; open at 1",
+        "after 16 seeds: one rule to use at 0 of 1 limit; open at 1",
+        "after 24 seeds: one rule to use at 0 of 1 limit; the most there are",
     ]
 
 
@@ -108,18 +109,18 @@ def test_what_is_decided_and_what_is_not(whole):
     (found,) = decisions(whole[0])
     (at,) = found.limits
     standing = {rule.rule: (rule.standing, rule.at) for rule in at.rules}
-    assert standing["crpo"] == ("beaten", 6)
-    assert standing["barrier"] == ("above the limit", 6)
+    assert standing["crpo"] == ("beaten", 8)
+    assert standing["barrier"] == ("above the limit", 8)
     assert standing["ga"] == standing["pid"] == ("to use", None)
     assert at.use == ("ga", "pid") and not at.decided and at.open == ()
     assert at.words == (
-        "not decided between GA, PID after 18 seeds, the most; beaten: CRPO by GA, PID (after 6); "
-        "above the limit: log barrier (after 6)"
+        "not decided between GA, PID after 24 seeds, the most; beaten: CRPO by GA, PID (after 8); "
+        "above the limit: log barrier (after 8)"
     )
     told = {(pair.first, pair.second): pair for pair in at.pairs}
-    assert told["ga", "pid"].seeds == 18 and told["ga", "pid"].p > found.error
+    assert told["ga", "pid"].seeds == 24 and told["ga", "pid"].p > found.error
     assert told["crpo", "pid"].better == "pid" and told["crpo", "pid"].p <= found.error
-    assert found.looks == (6, 12, 18) and found.seen == 3
+    assert found.looks == (8, 16, 24) and found.seen == 3
 
 
 def test_a_clear_winner_ends_it_early(tmp_path, monkeypatch):
@@ -128,8 +129,8 @@ def test_a_clear_winner_ends_it_early(tmp_path, monkeypatch):
     assert plan_of(study).rounds == ()
     (found,) = decisions(study)
     assert found.limits[0].decided and found.limits[0].use == ("pid",)
-    assert found.limits[0].words.startswith("use PID, decided after 6 seeds; beaten: ")
-    assert notes.said == ["after 6 seeds: one rule to use at 1 of 1 limit; open at 0"]
+    assert found.limits[0].words.startswith("use PID, decided after 8 seeds; beaten: ")
+    assert notes.said == ["after 8 seeds: one rule to use at 1 of 1 limit; open at 0"]
 
 
 def same(study, other):
@@ -176,19 +177,19 @@ def test_a_study_of_given_seeds_goes_on_until_decided(whole, tmp_path):
     study, _ = trained(tmp_path / "s", given)
     assert decisions(study) == () and study.finished
     same(trained(tmp_path / "s")[0], whole[0])
-    with pytest.raises(SaddleError, match="adds seeds until decided; add --until-decided"):
+    with pytest.raises(SaddleError, match="until decided; add --until-decided --most-seeds 24"):
         open_study_of(given, tmp_path / "s", resume=True)
-    other = planned(UntilDecided(most=24))
-    with pytest.raises(SaddleError, match=r"most is 18 there, 24 here"):
+    other = planned(UntilDecided(most=32))
+    with pytest.raises(SaddleError, match=r"most is 24 there, 32 here"):
         open_study_of(other, tmp_path / "s", resume=True)
 
 
 def test_plans_are_read_as_they_were_written():
-    added = Round((6, 7), ("PointCircle1-ppo-ga-d20",))
+    added = Round((8, 9), ("PointCircle1-ppo-ga-d20",))
     plan = dataclasses.replace(planned(), rounds=(added,))
     assert plan_from(json.loads(json.dumps(to_dict(plan)))) == plan
     assert "until_decided" not in to_dict(planned(wish=None))
-    assert most_runs(planned()) == 3 * 6 + 4 * 18
+    assert most_runs(planned()) == 3 * 8 + 4 * 24
 
 
 def test_lambda_star_and_limits_of_a_frontier_have_more_seeds_too(tmp_path):
@@ -197,14 +198,14 @@ def test_lambda_star_and_limits_of_a_frontier_have_more_seeds_too(tmp_path):
     )
     lambdas = (0.1, 0.5, 1.0, 3.0, 10.0)
     stages = (Stage("sweep", lambdas=lambdas), compare)
-    plan = planned(UntilDecided(most=8, group=2), stages=stages)
+    plan = planned(UntilDecided(most=6, group=2), stages=stages, seeds=range(4))
     study, _ = trained(tmp_path / "s", plan)
     assert study.finished
     placed = study.runs.filter(stage="compare")
     assert placed["limit"].n_unique() == 2
     assert placed.filter(rule="fixed")["lambda"].n_unique() == 2
     assert placed.select("rule", "limit", "seed").is_unique().all()
-    assert placed["seed"].max() == 7
+    assert placed["seed"].max() == 5
 
 
 @pytest.mark.parametrize(
@@ -212,8 +213,8 @@ def test_lambda_star_and_limits_of_a_frontier_have_more_seeds_too(tmp_path):
     [
         ({"stages": STAGES[:1]}, "compares no rules"),
         ({"stages": STAGES[1:]}, "no sweep of fixed lambdas"),
-        ({"wish": UntilDecided(most=6)}, "at most 6 seeds until decided, but .* begins with 6"),
-        ({"wish": UntilDecided(error=1e-9)}, "30 seeds cannot tell 4 rules apart"),
+        ({"wish": UntilDecided(most=8)}, "at most 8 seeds until decided, but .* begins with 8"),
+        ({"wish": UntilDecided(error=1e-9)}, "40 seeds cannot tell 4 rules apart"),
     ],
 )
 def test_plans_that_decide_nothing(fields, complaint, tmp_path):
@@ -294,6 +295,14 @@ def test_what_the_commands_say(tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["until_decided"]["looks"] == [6, 12, 18]
     assert facts["until_decided"]["most_runs"] == 18 + 3 * 18
+
+
+def test_a_merged_study_says_that_seeds_were_added(whole, tmp_path):
+    other, _ = trained(tmp_path / "o", planned(wish=None, seeds=range(30, 33)))
+    merged = merge([whole[0].path, other.path], tmp_path / "m")
+    (note,) = [note for note in saddle.analyze(merged).notes if "seeds added" in note]
+    assert "depends on what they showed" in note
+    assert saddle.analyze(other).notes == ()
 
 
 def test_from_python(tmp_path, monkeypatch):

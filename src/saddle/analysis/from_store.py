@@ -6,7 +6,7 @@ from pathlib import Path
 from saddle.analysis.assemble import analyze
 from saddle.analysis.findings import Findings
 from saddle.analysis.options import Options
-from saddle.analysis.until_decided import decisions
+from saddle.analysis.until_decided import decisions, sampling_notes
 
 
 def analyze_store(path: Path, options: Options) -> Findings:
@@ -16,4 +16,5 @@ def analyze_store(path: Path, options: Options) -> Findings:
     study = open_study(path)
     with study.reading():
         found = analyze(study.runs, study.scan_metrics(), options)
-    return replace(found, until_decided=decisions(study))
+    notes = (*found.notes, *sampling_notes(study.manifest))
+    return replace(found, notes=notes, until_decided=decisions(study))

@@ -19,6 +19,13 @@ from saddle.analysis.permutation import MOST_DEALS, p_values, smallest_p
 from saddle.analysis.step_down import shaffer
 from saddle.analysis.welch import holm
 
+SPENDING = 2
+"""The share of the error that n of at most N seeds may have spent is (n / N) to this power. With 1
+most is spent on looks at few seeds, and of ten rules the best is found in 54 % of studies instead
+of 71 % (normal scores, ahead by two standard deviations, 15 seeds); with 3 in 78 %, but of three
+rules it takes two seeds more than with 1 instead of one.
+"""
+
 FEWEST = 2
 """Seeds of which anything is told."""
 
@@ -45,8 +52,8 @@ class Looks:
     most_deals: int = MOST_DEALS
 
     def spent(self, seeds: int) -> float:
-        """Share of the error that is spent up to so many seeds: theirs of the most."""
-        return seeds / self.seeds[-1]
+        """Share of the error that is spent up to so many seeds."""
+        return (seeds / self.seeds[-1]) ** SPENDING
 
     def shares(self, rules: int) -> tuple[float, ...]:
         """Share of each look at pairs of so many rules.

@@ -5,8 +5,8 @@ All of it follows from the manifest and the runs that are done, so that whoever 
 finds the same.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ from saddle.analysis.options import Options
 from saddle.analysis.scores import level_gaps
 from saddle.analysis.sequential import Comparison, Group, Looks, compare
 from saddle.errors import SaddleError
-from saddle.multipliers import label
+from saddle.multipliers import label, place
 from saddle.study.sequential import Design, ScoreOf, design_of
 from saddle.words import counted
 
@@ -61,6 +61,17 @@ def decisions(study: "Study") -> tuple[TaskDecisions, ...]:
         own = [family for family in found if id(family.part) == part]
         told.append(_of_task(own, design))
     return tuple(told)
+
+
+def sampling_notes(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """That parts of a merged study had seeds added, where nothing can be decided any more."""
+    merged = (manifest.get("plan") or {}).get("merged", ())
+    if not any(plan.get("until_decided") for plan in merged):
+        return ()
+    return (
+        "Parts of this study had seeds added until decided: how many there are depends on what "
+        "they showed, which no interval or p-value here knows.",
+    )
 
 
 def families(runs: pl.DataFrame, metrics: pl.LazyFrame, design: Design) -> list[Family]:
@@ -152,11 +163,12 @@ def _sampled(design: Design, looks: Looks) -> str:
 
 def _of_limit(family: Family) -> LimitDecision:
     found = family.found
-    use = found.use
+    shown = sorted(found.rules, key=lambda rule: (place(rule), rule))
+    use = [rule for rule in shown if rule in found.use]
     more = {rule for pair in found.open for rule in pair}
     if found.seen == len(found.looks.seeds):
         more = set()
-    rules = [_rule(family, rule, use, more) for rule in found.rules]
+    rules = [_rule(family, rule, use, more) for rule in shown]
     pairs = [
         PairDecision(*pair, state.better, state.seeds, state.difference, min(1.0, state.corrected))
         for pair, state in found.pairs.items()
@@ -167,7 +179,7 @@ def _of_limit(family: Family) -> LimitDecision:
         tuple(pairs),
         tuple(use),
         len(use) == 1,
-        tuple(rule for rule in found.rules if rule in more),
+        tuple(rule for rule in shown if rule in more),
         _words(found, rules, bool(more)),
     )
 

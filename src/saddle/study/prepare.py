@@ -16,6 +16,7 @@ from saddle.study import room
 from saddle.study.columns import lambda_columns, runs_frame
 from saddle.study.params import LIMIT_PLACE, upgraded_plan
 from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
+from saddle.study.sequential import UntilDecided
 from saddle.study.store import MANIFEST, Study
 from saddle.study.toml import plan_from
 from saddle.study.writer import Taken, check_writable, create, hardware, manifest, write_runs
@@ -236,8 +237,8 @@ def _difference(key: str, wanted: Any, there: Any) -> str:
     """Of the learner's settings the first that differs, with both values: it may be an option of
     the command.
     """
-    if key in ("until_decided", "rounds") and wanted is None:
-        return "it adds seeds until decided; add --until-decided"
+    if key == "until_decided" and wanted is None:
+        return f"it adds seeds until decided; add {UntilDecided(**there).options}"
     if key not in ("learner", "until_decided") or not (wanted and there):
         return f"{key} differs"
     name = next(name for name in wanted if wanted[name] != there.get(name))

@@ -18,6 +18,16 @@ USUAL_GROUPS = 5
 """Where nobody says how many seeds are the most: so many times those of the plan."""
 
 
+OPTIONS = {
+    "--most-seeds": "most",
+    "--group": "group",
+    "--error": "error",
+    "--error-over": "error_over",
+    "--score": "score",
+}
+"""Of a command line, and the settings that they give."""
+
+
 @dataclass(frozen=True)
 class UntilDecided:
     """Rules at a limit get more seeds while it is open which of them to use."""
@@ -40,6 +50,16 @@ class UntilDecided:
             raise SaddleError(f"the error is {self.error:g}; it must lie between 0 and 1")
         if self.group is not None and self.group < 1:
             raise SaddleError(f"a group has {self.group} seeds; it must be at least 1")
+
+    @property
+    def options(self) -> str:
+        """As a command line says it."""
+        words = ["--until-decided"]
+        for option, setting in OPTIONS.items():
+            value = getattr(self, setting)
+            if value != getattr(UntilDecided, setting):
+                words.append(f"{option} {value}")
+        return " ".join(words)
 
     def looks(self, first: int) -> tuple[int, ...]:
         """Seeds at each look, if the plan has so many."""

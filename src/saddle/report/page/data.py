@@ -24,7 +24,7 @@ from saddle.analysis.show_until_decided import decision_lines
 from saddle.analysis.summary import critic_columns, final_values
 from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
 from saddle.analysis.text import joint_sentences
-from saddle.analysis.until_decided import decisions
+from saddle.analysis.until_decided import decisions, sampling_notes
 from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.report.page.curves import QUANTITIES, binned, pack
@@ -82,6 +82,7 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         tasks = list(pool.map(lambda part: _task(part, metrics, drawn, options), parts))
     for part in [part for task in tasks for part in task["parts"]]:
         own = [one for one in decided if (one.task, one.algorithm) == _program(part)]
+        part["notes"] += sampling_notes(study.manifest)
         part["notes"] += [line for one in own for line in decision_lines(one)]
     counts = [task["counts"] for task in tasks]
     return {

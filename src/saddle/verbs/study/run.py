@@ -23,7 +23,7 @@ from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
-from saddle.study.until_decided import open_study_of, run_study_of, say_most
+from saddle.study.until_decided import open_study_of, rounds_words, run_study_of, say_most
 from saddle.study.view import view
 from saddle.trackers import TrackerKind, tracked, tracker_kinds
 from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
@@ -123,6 +123,8 @@ def _run_on_ray(
     ray.connect(address)
     study = open_study_of(plan, out, resume, sweep, ray.survey)
     _say_rates(plan, listener)
+    if plan.until_decided is not None:
+        listener.say(rounds_words(plan))
 
     def carry_out(study: Study) -> None:
         ray.RayEngine(study, program, plan.chunk, listener, stop, sweep).work()
@@ -146,7 +148,8 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
             show_decisions(decisions(study))
     if stopped:
         if not as_json:
-            again = " --until-decided" if plan_of(study).until_decided else ""
+            wish = plan_of(study).until_decided
+            again = f" {wish.options}" if wish else ""
             print(
                 f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path}"
                 f"{again} --resume"
