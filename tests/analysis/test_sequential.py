@@ -15,6 +15,7 @@ from saddle.analysis.permutation import deals, p_values, smallest_p
 from saddle.analysis.sequential import Comparison, Group, Looks, compare
 from saddle.analysis.simulate_sequential import LAWS
 from saddle.analysis.step_down import counts_of_equal_pairs, shaffer
+from saddle.analysis.until_decided import Family, _of_limit
 from saddle.study.sequential import Design, UntilDecided
 
 VALUES = st.lists(st.integers(-50, 50), min_size=4, max_size=4)
@@ -204,6 +205,24 @@ def test_rules_above_the_limit_are_not_to_use_whatever_they_score():
     assert found.rules["cheat"].above_at == 8 and found.rules["cheat"].stopped_at == 8
     assert found.use == ["a", "b"] and found.open == [("a", "b")]
     assert found.rules["a"].beaten_by == ["cheat"]
+
+
+def test_what_rules_above_the_limit_have_beaten_is_not_decided():
+    """Two rules beat the others at the first look, and are told to be above the limit at the
+    second.
+    """
+    wide = 2 * np.linspace(-1, 1, 8) + 0.1
+    clear = np.linspace(5, 6, 8)
+    own = groups({"a": 0, "b": 0.1, "cheat": 9, "twin": 9.1})
+    for rule in ("cheat", "twin"):
+        scores = own[rule][0].scores
+        own[rule] = [Group(scores, wide), Group(scores, clear)]
+    found = compare(own, Looks((8, 16, 24), 0.05), 2)
+    assert found.rules["twin"].above_at == found.rules["cheat"].above_at == 16
+    assert found.rules["a"].stopped_at == found.rules["b"].stopped_at == 8
+    told = _of_limit(Family(None, 20.0, found, {rule: [] for rule in own}))  # pyright: ignore
+    assert told.use == ("a", "b") and not told.decided and told.open == ()
+    assert told.words.startswith("not decided between a, b: what beat them is above the limit")
 
 
 def test_runs_that_failed_make_samples_smaller():

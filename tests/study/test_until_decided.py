@@ -123,6 +123,16 @@ def test_what_is_decided_and_what_is_not(whole):
     assert found.looks == (8, 16, 24) and found.seen == 3
 
 
+def test_a_winner_that_may_be_above_the_limit_is_told(tmp_path, monkeypatch):
+    """By return alone it wins; whether its cost is above 20 these seeds do not tell."""
+    monkeypatch.setitem(PLUS, "pid", 5.0)
+    monkeypatch.setitem(ABOVE, "pid", LIMIT + 0.05)
+    study, _ = trained(tmp_path / "s", planned(UntilDecided(most=24, score="return")))
+    (found,) = decisions(study)
+    assert found.limits[0].use == ("pid",)
+    assert "; mean cost above the limit, perhaps by chance: PID; beaten" in found.limits[0].words
+
+
 def test_a_clear_winner_ends_it_early(tmp_path, monkeypatch):
     monkeypatch.setitem(PLUS, "pid", 5.0)
     study, notes = trained(tmp_path / "s")

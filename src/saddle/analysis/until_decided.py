@@ -22,7 +22,7 @@ from saddle.analysis.findings import (
 )
 from saddle.analysis.options import Options
 from saddle.analysis.scores import level_gaps
-from saddle.analysis.sequential import Comparison, Group, Looks, compare
+from saddle.analysis.sequential import Comparison, Group, Looks, compare, mean_excess
 from saddle.errors import SaddleError
 from saddle.multipliers import label, place
 from saddle.study.sequential import Design, ScoreOf, design_of
@@ -193,7 +193,8 @@ def _rule(family: Family, rule: str, use: list[str], more: set[str]) -> RuleDeci
         standing = "to use"
     stopped = None if rule in more else state.stopped_at
     seeds = len(family.runs[rule])
-    return RuleDecision(rule, seeds, standing, tuple(state.beaten_by), stopped)
+    excess = mean_excess(family.found, rule)
+    return RuleDecision(rule, seeds, standing, tuple(state.beaten_by), excess, stopped)
 
 
 def _words(found: Comparison, rules: Sequence[RuleDecision], more: bool) -> str:
@@ -208,8 +209,13 @@ def _words(found: Comparison, rules: Sequence[RuleDecision], more: bool) -> str:
         words = [f"use {names}, decided after {counted(after, 'seed')}"]
     elif more:
         words = [f"open after {counted(seeds, 'seed')} between {names}"]
-    else:
+    elif seeds == found.looks.seeds[-1]:
         words = [f"not decided between {names} after {counted(seeds, 'seed')}, the most"]
+    else:
+        words = [f"not decided between {names}: what beat them is above the limit"]
+    unsure = [label(rule.rule) for rule in use if rule.excess is not None and rule.excess > 0]
+    if unsure:
+        words.append(f"mean cost above the limit, perhaps by chance: {', '.join(unsure)}")
     out = [rule for rule in rules if rule.standing == "above the limit"]
     kept = {rule.rule for rule in rules} - {rule.rule for rule in out}
     beaten = [

@@ -31,6 +31,8 @@ class RuleDecision:
     """That it was given."""
     standing: Standing
     beaten_by: tuple[str, ...]
+    excess: float | None
+    """Mean cost minus the limit; above 0 it may be so by chance unless that is the standing."""
     at: int | None
     """Seeds after which it got no more; None where it gets more, or there are no more."""
 
