@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from saddle.multipliers import register_rule as register_rule
     from saddle.study.plan import Plan as Plan
     from saddle.study.plan import Stage as Stage
+    from saddle.study.sequential import UntilDecided as UntilDecided
     from saddle.study.store import Study as Study
     from saddle.study.store import open_study as open_study
     from saddle.tasks.gymnasium.environment import Environment as Environment
@@ -83,6 +84,7 @@ _HOMES = {
     "Score": "saddle.evaluation",
     "Stage": "saddle.study.plan",
     "Study": "saddle.study.store",
+    "UntilDecided": "saddle.study.sequential",
     "analyze": "saddle.interface",
     "dial": "saddle.dial_search",
     "evaluate": "saddle.evaluation",

@@ -7,6 +7,7 @@ from tyro.conf import Positional, arg
 
 from saddle import process
 from saddle.cli_parse import Verbs
+from saddle.cli_seeds import SeedOptions
 from saddle.learners import Layout, Precision
 
 study = Verbs()
@@ -35,6 +36,9 @@ Precise = Annotated[
     ),
 ]
 
+Seeds = Annotated[SeedOptions, arg(name="")]
+NO_SEEDS = SeedOptions()
+
 Log = Annotated[
     tuple[Literal["tensorboard", "wandb", "mlflow"], ...],
     arg(
@@ -56,12 +60,13 @@ def show(
     ] = False,
     layout: Laid = None,
     precision: Precise = None,
+    seeds: Seeds = NO_SEEDS,
     as_json: Json = False,
 ) -> None:
     """Say what a study would run, and how long that takes on this machine."""
     from saddle.verbs.study.show import show
 
-    show(name, not no_calibrate, as_json, layout, precision)
+    show(name, not no_calibrate, as_json, layout, precision, until_decided=seeds.settings())
 
 
 @study.command
@@ -110,6 +115,7 @@ def run(
             help_behavior_hint="",
         ),
     ] = False,
+    seeds: Seeds = NO_SEEDS,
     log: Log = (),
     as_json: Json = False,
 ) -> int:
@@ -133,6 +139,7 @@ def run(
         as_json,
         began=process.began(),
         log=log,
+        until_decided=seeds.settings(),
     )
 
 

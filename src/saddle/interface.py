@@ -9,6 +9,7 @@ class of one's own (`saddle.trackers.Tracker`).
 """
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +25,12 @@ from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
 from saddle.study.local import Worker
 from saddle.study.names import short
 from saddle.study.plan import Chunking, Plan, Stage
-from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
+from saddle.study.sequential import UntilDecided
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
 from saddle.study.unit import EpochDone, Listener
+from saddle.study.until_decided import open_study_of, run_study_of
 from saddle.study.view import NotebookBars, view
 from saddle.tasks.gymnasium.costs import CostLike
 from saddle.tasks.naming import TaskLike, name_of
@@ -87,6 +89,7 @@ def run_study(
     out: Path | str,
     *,
     sweep: Path | str | None = None,
+    until_decided: UntilDecided | None = None,
     resume: bool = False,
     limit_seconds: float | None = None,
     on_epoch: OnEpoch | None = None,
@@ -97,19 +100,27 @@ def run_study(
     """Run a plan in this process, in the directory `out`; returns the study.
 
     `sweep` is the directory of another study that lambda* comes from, where the plan has no sweep
-    of its own.
+    of its own. With `until_decided`, or where the plan has it, the plan's seeds are the first
+    group: rules at a limit get more while it is open which of them to use, and
+    `saddle.analyze(study).until_decided` says what is decided.
     """
+    if until_decided is not None:
+        plan = dataclasses.replace(plan, until_decided=until_decided)
     swept = None if sweep is None else Path(sweep)
     kinds = tracker_kinds(log)
-    study = prepare(plan, Path(out), resume, swept)
+    study = open_study_of(plan, Path(out), resume, swept)
     trackers = [kind(study) for kind in kinds]
     with (
         Stopper(limit_seconds) as stop,
         _listening(on_epoch, on_message, progress) as shown,
         tracked(shown, study, trackers) as listener,
     ):
-        Worker(study, factory(POPULATION), plan.chunk, listener, stop, open_sweep(swept)).work()
-    return study
+        source = open_sweep(swept)
+
+        def carry_out(study: Study) -> None:
+            Worker(study, factory(POPULATION), plan.chunk, listener, stop, source).work()
+
+        return run_study_of(plan, study, listener, carry_out)
 
 
 def frontier(

@@ -17,6 +17,7 @@ from saddle.analysis.show import (
     sweep_lines,
     whose,
 )
+from saddle.analysis.show_until_decided import decision_lines
 from saddle.analysis.text import text, violating
 from saddle.tables import Column, Content
 from saddle.words import counted
@@ -29,6 +30,9 @@ def findings_html(findings: Findings) -> str:
     parts += [_note(note) for note in findings.notes]
     parts += [task_html(part) for part in findings.tasks]
     parts += [_joint_html(joint) for joint in findings.joint]
+    for decided in findings.until_decided:
+        parts.append(_heading(decided.task, f"{decided.algorithm} · until decided"))
+        parts += [_sentence(line) for line in decision_lines(decided)]
     return f"<div>{''.join(parts)}</div>"
 
 

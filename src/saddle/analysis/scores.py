@@ -1,5 +1,6 @@
 """Scores of single runs that compare over tasks and limits: free of a task's units."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,16 @@ def gaps(part: TaskFindings, seeds: Sequence[Seed]) -> Float[np.ndarray, " seeds
     trace = np.array(part.frontier.cost.value, float), np.array(part.frontier.return_.value, float)
     costs = np.array([seed.cost for seed in seeds])
     return np.array([seed.return_ for seed in seeds]) - return_at(trace, costs)
+
+
+def level_gaps(part: TaskFindings, seeds: Sequence[Seed]) -> Float[np.ndarray, " seeds"]:
+    """`gaps`, in which a run that costs less than all of the frontier is held to its cheapest
+    point.
+    """
+    assert part.frontier is not None
+    cheapest = min(cost for cost in part.frontier.cost.value if cost is not None)
+    raised = [dataclasses.replace(seed, cost=max(seed.cost, cheapest)) for seed in seeds]
+    return gaps(part, raised)
 
 
 def normalised_gaps(part: TaskFindings, seeds: Sequence[Seed]) -> Float[np.ndarray, " seeds"]:

@@ -15,6 +15,7 @@ from saddle.analysis.findings import (
     LimitFinding,
     TaskFindings,
 )
+from saddle.analysis.show_until_decided import show_decisions
 from saddle.analysis.text import binds, joint_star, percent, t_and_p, text, violating
 from saddle.console import console
 from saddle.tables import Column, Content, print_table
@@ -53,6 +54,7 @@ def show(findings: Findings) -> None:
         print_table(out, JOINT_COLUMNS, [joint_row(share) for share in joint.multipliers])
         say(f"  return {text(joint.return_)}; {escape(joint.reason)}")
         say(f"  {escape(violating(joint))}")
+    show_decisions(findings.until_decided)
 
 
 def show_agreement(comparison: Comparison) -> None:

@@ -23,7 +23,12 @@ def run_name(
     task: str, learner: LearnerSettings, base: LearnerSettings, label: str, seed: int
 ) -> str:
     """Task, algorithm, multiplier, seed, and what sets the learner apart from the study's own."""
-    name = f"{short(task)}-{learner.algorithm}-{label}-s{seed}"
+    return cell_name(task, learner, base, f"{label}-s{seed}")
+
+
+def cell_name(task: str, learner: LearnerSettings, base: LearnerSettings, label: str) -> str:
+    """The same of all seeds."""
+    name = f"{short(task)}-{learner.algorithm}-{label}"
     settings = _differing(learner, base)
     return f"{name}-{settings}" if settings else name
 

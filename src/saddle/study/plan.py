@@ -21,7 +21,8 @@ from saddle.multipliers import (
     rule_to_dict,
 )
 from saddle.study import room
-from saddle.study.names import rule_differences, run_name, short, variant_name
+from saddle.study.names import cell_name, rule_differences, run_name, short, variant_name
+from saddle.study.sequential import Round, UntilDecided
 
 Limit = tuple[float, ...]  # one entry per constraint
 MOST_EPOCHS = 99_999_999  # of a run: the names of metrics files have eight digits for them
@@ -149,10 +150,14 @@ class Stage:
         """The stage's limits on this task."""
         return self.limits[task] if isinstance(self.limits, Mapping) else self.limits
 
+    def count_limits(self, task: str) -> int:
+        """How many limits the stage has on this task."""
+        limits = self.limits.get(task, ()) if isinstance(self.limits, Mapping) else self.limits
+        return self.limits_from_frontier or len(limits)
+
     def runs_of_a_seed(self, task: str) -> int:
         """How many runs the stage has on this task with each seed."""
-        limits = self.limits.get(task, ()) if isinstance(self.limits, Mapping) else self.limits
-        count = self.limits_from_frontier or len(limits)
+        count = self.count_limits(task)
         adaptive = len(self.moving) + (self.lambda_star is not None)
         dials = len(self.rules) - len(self.moving)
         variants = max(1, len(self.variants))
@@ -179,6 +184,10 @@ class Plan:
     """Multiply the rates of the published rules, lr of 'ga' and ki of 'pid', by 1750 / epochs, so
     that lambda can travel as far as in the published study.
     """
+    until_decided: UntilDecided | None = None
+    """Add seeds until it is decided which rule to use; `seeds` are then the first group."""
+    rounds: tuple[Round, ...] = ()
+    """Groups of seeds that were added so far. The study that is run adds them."""
 
     def __post_init__(self) -> None:
         if not self.tasks or not self.stages or not self.seeds:
@@ -197,6 +206,7 @@ class Plan:
             self._check_tasks_of(stage)
             self._check_variants_of(stage)
             self._check_rules_of(stage)
+        self._check_until_decided()
         _no_doubles("run", [run.name for run in runs(self)])
 
     @property
@@ -264,6 +274,29 @@ class Plan:
             for rule in (*fixed, *stage.rules):
                 learner.check_rule(rule)
 
+    def _check_until_decided(self) -> None:
+        """There are rules to compare, by a score that the plan has runs for, and seeds to add."""
+        wish = self.until_decided
+        if wish is None:
+            return
+        compared = [stage for stage in self.stages if _compares(stage)]
+        if not compared:
+            raise SaddleError(
+                f"study {self.name!r} compares no rules, so there is nothing to decide: seeds are "
+                f"added until decided where a stage has two rules or more at a limit"
+            )
+        if wish.score == "gap" and not any(len(stage.lambdas) > 1 for stage in self.stages):
+            raise SaddleError(
+                f"study {self.name!r} has no sweep of fixed lambdas to measure a gap from; compare "
+                f"by another score: return or violation"
+            )
+        first, most = len(self.seeds), wish.most_of(len(self.seeds))
+        if most <= first:
+            raise SaddleError(
+                f"at most {most} seeds until decided, but study {self.name!r} begins with {first}; "
+                f"allow more, or begin with fewer"
+            )
+
     def _check_size(self) -> None:
         """Before anything is unrolled: there is room for all runs."""
         of_a_seed = sum(stage.runs_of_a_seed(task) for stage in self.stages for task in self.tasks)
@@ -310,10 +343,27 @@ class Run:
     star: str | None = None
     star_method: LambdaStarMethod = "profile"
     place: tuple[int, int] | None = None
+    cell: str = ""
+    """The name without the seed: runs of one cell differ in nothing else."""
 
 
 def runs(plan: Plan) -> list[Run]:
-    """All runs of the plan, in the order of its stages and tasks."""
+    """All runs of the plan, in the order of its stages and tasks, then those of added seeds."""
+    found = first_runs(plan)
+    for added in plan.rounds:
+        found += runs_of_round(plan, added)
+    return found
+
+
+def runs_of_round(plan: Plan, added: Round) -> list[Run]:
+    """The runs that a group of added seeds makes."""
+    again = dataclasses.replace(plan, seeds=added.seeds, rounds=(), until_decided=None)
+    wanted = set(added.cells)
+    return [run for run in first_runs(again) if run.cell in wanted]
+
+
+def first_runs(plan: Plan) -> list[Run]:
+    """All runs but those of added seeds."""
     found: list[Run] = []
     for stage, task in itertools.product(plan.stages, plan.tasks):
         for learner in plan.learners_of(stage):
@@ -332,6 +382,7 @@ def runs(plan: Plan) -> list[Run]:
                         star,
                         stage.lambda_star_method,
                         place,
+                        cell_name(task, learner, plan.learner, label),
                     )
                     found.append(run)
     return found
@@ -342,13 +393,17 @@ Capacity = Callable[[str, LearnerSettings], int]
 
 
 def units(plan: Plan, capacity: Capacity) -> dict[str, list[Run]]:
+    """Units by name: the plan's runs, but those of added seeds."""
+    return pack(plan, first_runs(plan), capacity)
+
+
+def pack(plan: Plan, planned: Sequence[Run], capacity: Capacity) -> dict[str, list[Run]]:
     """Units by name: runs of one program (a task and a learner), as many as there is room for.
 
     Runs that wait for lambda*, or for their limit, have units of their own, so that nothing else
     waits with them.
     """
     packed: dict[str, list[Run]] = {}
-    planned = runs(plan)
     for task, learner, waits in itertools.product(plan.tasks, plan.learners, (False, True)):
         alike = [
             run
@@ -392,6 +447,11 @@ def to_dict(plan: Plan) -> dict[str, Any]:
     }
     if not plan.scale_rates:
         del found["scale_rates"]  # as before there was a choice
+    del found["until_decided"], found["rounds"]
+    if plan.until_decided is not None:
+        found["until_decided"] = dataclasses.asdict(plan.until_decided)
+    if plan.rounds:
+        found["rounds"] = [plain(added) for added in plan.rounds]
     return found
 
 
@@ -461,6 +521,11 @@ def _multipliers(stage: Stage, task: str, pace: float) -> Iterator[_Multiplier]:
             yield _Multiplier(f"star-{at}", limit=limit, star=stage.lambda_star)
         for rule in moving:
             yield _Multiplier(f"{rule.name}-{at}{rule_differences(rule)}", rule, limit)
+
+
+def _compares(stage: Stage) -> bool:
+    """Whether the stage has two rules or more at a limit, lambda* among them."""
+    return bool(stage.moving) and len(stage.moving) + (stage.lambda_star is not None) > 1
 
 
 def _check_lambdas(stage: str, lambdas: tuple[Lambda, ...]) -> None:

@@ -16,6 +16,7 @@ from saddle.study import room
 from saddle.study.columns import lambda_columns, runs_frame
 from saddle.study.params import LIMIT_PLACE, upgraded_plan
 from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
+from saddle.study.sequential import UntilDecided
 from saddle.study.store import MANIFEST, Study
 from saddle.study.toml import plan_from
 from saddle.study.writer import Taken, check_writable, create, hardware, manifest, write_runs
@@ -223,11 +224,11 @@ def plan_of(study: Study) -> Plan:
 def _same_plan(plan: Plan, study: Study) -> None:
     wanted = plans.to_dict(plan)
     there = plans.to_dict(plan_of(study))
-    for key in wanted:
-        if wanted[key] != there[key] and key not in plans.HOW_IT_RUNS:
+    for key in wanted | there:
+        if wanted.get(key) != there.get(key) and key not in plans.HOW_IT_RUNS:
             raise SaddleError(
                 f"{study.path} holds a study with another plan "
-                f"({_difference(key, wanted[key], there[key])}); choose "
+                f"({_difference(key, wanted.get(key), there.get(key))}); choose "
                 "another directory, or the plan that began it"
             )
 
@@ -236,7 +237,9 @@ def _difference(key: str, wanted: Any, there: Any) -> str:
     """Of the learner's settings the first that differs, with both values: it may be an option of
     the command.
     """
-    if key != "learner":
+    if key == "until_decided" and wanted is None:
+        return f"it adds seeds until decided; add {UntilDecided(**there).options}"
+    if key not in ("learner", "until_decided") or not (wanted and there):
         return f"{key} differs"
     name = next(name for name in wanted if wanted[name] != there.get(name))
     return f"{name} is {there.get(name)} there, {wanted[name]} here"

@@ -2,9 +2,10 @@
 
 import difflib
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from saddle.errors import SaddleError
 from saddle.learners import SAC, Layout, LearnerSettings, Precision
@@ -12,6 +13,7 @@ from saddle.learners.ppo.sizes import LAPTOP
 from saddle.learners.sac import sizes as sac_sizes
 from saddle.multipliers import PID, Fixed, GradientAscent, rules
 from saddle.study.plan import Limit, Plan, Stage, spaced
+from saddle.study.sequential import UntilDecided
 from saddle.study.toml import read_file
 from saddle.tasks.builtin import SPECS
 from saddle.tasks.spec import TaskSpec
@@ -233,6 +235,14 @@ def load(
     if published:
         stages = tuple(map(_as_published, stages))
     return replace(plan, learner=adapted(plan.learner), stages=stages)
+
+
+def with_seeds_added(plan: Plan, settings: Mapping[str, Any]) -> Plan:
+    """The plan with seeds added until decided, by these settings of `UntilDecided`, else by the
+    plan's own.
+    """
+    own = plan.until_decided or UntilDecided()
+    return replace(plan, until_decided=replace(own, **settings))
 
 
 def _as_published(stage: Stage) -> Stage:

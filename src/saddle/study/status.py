@@ -8,6 +8,7 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from saddle.study import claims, dependent
+from saddle.study.sequential import design_of
 from saddle.study.store import Study
 from saddle.study.unit import unit_runs
 from saddle.tables import Column, Content, print_table, table_lines
@@ -71,6 +72,8 @@ class Status:
     """
     damaged: list[str]
     """Files that cannot be read, each with what to do."""
+    seeds_added: str | None = None
+    """Of a study that adds seeds until decided: how many rules have by now, in words."""
 
 
 def status(study: Study) -> Status:
@@ -78,7 +81,25 @@ def status(study: Study) -> Status:
     units = [_unit(study, unit) for unit in study.units()]
     counts = _run_counts(study.runs, units)
     return Status(
-        study.manifest["name"], counts, units, failures(study), _left(units), study.damage()
+        study.manifest["name"],
+        counts,
+        units,
+        failures(study),
+        _left(units),
+        study.damage(),
+        _seeds_added(study),
+    )
+
+
+def _seeds_added(study: Study) -> str | None:
+    design = design_of(study.manifest)
+    if design is None:
+        return None
+    sizes = [len(group) for group in design.groups]
+    most = design.looks[-1]
+    return (
+        f"until decided: group {len(sizes)} of at most {len(design.looks)}, {sum(sizes)} seeds of "
+        f"at most {most}; 'saddle analyze' says what is decided"
     )
 
 
@@ -123,6 +144,8 @@ def print_status(now: Status, screen: Console) -> None:
     """The table of units, and below it what failed."""
     screen.print(Text(headline(now), style="bold"), soft_wrap=not screen.is_terminal)
     print_table(screen, UNIT_COLUMNS, _unit_rows(now))
+    if now.seeds_added is not None:
+        screen.print(Text(now.seeds_added), soft_wrap=not screen.is_terminal)
     for line in failure_lines(now.failures):
         screen.print(Text(line, style="red"), soft_wrap=True)
 

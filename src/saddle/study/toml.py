@@ -21,6 +21,7 @@ from saddle.references import is_reference
 from saddle.study import room
 from saddle.study.lines import line_of
 from saddle.study.plan import Chunking, Plan, Stage, spaced
+from saddle.study.sequential import Round, UntilDecided
 
 Place = tuple[str | int, ...]  # where a value is in the file: ("stages", 1, "limits")
 
@@ -66,10 +67,24 @@ class _Reader:
         read["chunk"] = self._table(
             Chunking, fields.get("chunk", {}), ("chunk",), lambda f: Chunking(**f)
         )
+        if "until_decided" in fields:
+            read["until_decided"] = self._table(
+                UntilDecided,
+                fields["until_decided"],
+                ("until_decided",),
+                lambda f: UntilDecided(**f),
+            )
+        rounds = self._list(fields.get("rounds", []), ("rounds",))
+        read["rounds"] = tuple(self._round(added, ("rounds", i)) for i, added in enumerate(rounds))
         for key in ("name", "steps", "members", "scale_rates"):
             if key in fields:
                 read[key] = self._typed(fields[key], typing.get_type_hints(Plan)[key], (key,))
         return self._made(lambda: Plan(**read), ())
+
+    def _round(self, fields: Any, at: Place) -> Round:
+        self._keys(Round, fields, at)
+        seeds = self._tuple(fields.get("seeds", []), int, (*at, "seeds"))
+        return Round(seeds, self._tuple(fields.get("cells", []), str, (*at, "cells")))
 
     def _learner(
         self, fields: Any, at: Place, base: LearnerSettings | None = None

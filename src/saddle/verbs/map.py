@@ -10,6 +10,7 @@ from saddle.analysis.from_store import analyze_store
 from saddle.analysis.rules_map import maps_of_study
 from saddle.analysis.show_aggregates import show_aggregates
 from saddle.analysis.show_map import show_map
+from saddle.analysis.show_until_decided import show_decisions
 
 
 def map(study: Path, options: Options, as_json: bool) -> None:
@@ -19,7 +20,10 @@ def map(study: Path, options: Options, as_json: bool) -> None:
     over_all = aggregates(findings)
     if as_json:
         told = {"maps": plain_values(found), "aggregates": plain_values(over_all)}
+        if findings.until_decided:
+            told["until_decided"] = plain_values(findings.until_decided)
         print(json.dumps(told, indent=2, allow_nan=False))
     else:
         show_map(found)
         show_aggregates(over_all)
+        show_decisions(findings.until_decided)

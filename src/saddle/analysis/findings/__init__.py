@@ -36,6 +36,13 @@ from saddle.analysis.findings.sweep import (
     Rise,
     Slope,
 )
+from saddle.analysis.findings.until_decided import (
+    LimitDecision,
+    PairDecision,
+    RuleDecision,
+    Standing,
+    TaskDecisions,
+)
 from saddle.analysis.findings.values import Curve, Estimate, Kind, Statistics, Violation
 
 __all__ = [
@@ -55,6 +62,7 @@ __all__ = [
     "JointViolation",
     "Keeps",
     "Kind",
+    "LimitDecision",
     "LimitFinding",
     "MapCell",
     "MapLimit",
@@ -62,11 +70,13 @@ __all__ = [
     "OtherConstraint",
     "OverTraining",
     "Pair",
+    "PairDecision",
     "Profile",
     "PublishedLimit",
     "Recommendation",
     "Regime",
     "Rise",
+    "RuleDecision",
     "RuleScore",
     "RunCounts",
     "Score",
@@ -75,8 +85,10 @@ __all__ = [
     "Sensitivity",
     "SettingValue",
     "Slope",
+    "Standing",
     "Statistics",
     "Status",
+    "TaskDecisions",
     "TaskFindings",
     "TaskMap",
     "Violation",

@@ -18,6 +18,7 @@ from saddle.analysis.findings.sweep import (
     Regime,
     Slope,
 )
+from saddle.analysis.findings.until_decided import TaskDecisions
 from saddle.analysis.findings.values import IF_ANY
 from saddle.errors import SaddleError
 
@@ -96,6 +97,8 @@ class Findings:
     schema: int = SCHEMA
     joint: tuple[JointLambda, ...] = field(default=(), metadata=IF_ANY)
     """lambda* of tasks with several constraints, found together, for each set of limits."""
+    until_decided: tuple[TaskDecisions, ...] = field(default=(), metadata=IF_ANY)
+    """Of a study to which seeds are added until it is decided which rule to use."""
 
     def task(
         self,

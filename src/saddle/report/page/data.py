@@ -20,9 +20,11 @@ from saddle.analysis.over_training import LOGGED
 from saddle.analysis.published import comparison_limits, steps_beside_published
 from saddle.analysis.published import recommended_limits as published_recommendations
 from saddle.analysis.rules_map import is_map, rules_map
+from saddle.analysis.show_until_decided import decision_lines
 from saddle.analysis.summary import critic_columns, final_values
 from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
 from saddle.analysis.text import joint_sentences
+from saddle.analysis.until_decided import decisions, sampling_notes
 from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
 from saddle.report.page.curves import QUANTITIES, binned, pack
@@ -74,9 +76,14 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
     )
     parts = [runs.filter(pl.col("task") == task) for task in names]
     drawn = drawn_episodes(study)
+    decided = decisions(study)
     # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
         tasks = list(pool.map(lambda part: _task(part, metrics, drawn, options), parts))
+    for part in [part for task in tasks for part in task["parts"]]:
+        own = [one for one in decided if (one.task, one.algorithm) == _program(part)]
+        part["notes"] += sampling_notes(study.manifest)
+        part["notes"] += [line for one in own for line in decision_lines(one)]
     counts = [task["counts"] for task in tasks]
     return {
         "study": {key: value for key, value in study.manifest.items() if key != "schema"},
@@ -86,6 +93,10 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         "rules": multipliers.labels(),
         "tasks": [part for task in tasks for part in task["parts"]],
     }
+
+
+def _program(part: dict[str, Any]) -> tuple[str, str]:
+    return part["task"], part["algorithm"]
 
 
 def in_order(tasks: list[str], plan: dict[str, Any]) -> list[str]:

@@ -2,9 +2,12 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from saddle.analysis.show_until_decided import show_decisions
+from saddle.analysis.until_decided import decisions
 from saddle.errors import SaddleError
 from saddle.extras import install
 from saddle.learners import Layout, Precision
@@ -13,15 +16,16 @@ from saddle.study.dependent import open_sweep
 from saddle.study.forecast import say_how_long
 from saddle.study.local import Worker
 from saddle.study.plan import Plan
-from saddle.study.prepare import prepare
+from saddle.study.prepare import plan_of
 from saddle.study.program import POPULATION, factory
 from saddle.study.rates import plan_notes
 from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.unit import Listener
+from saddle.study.until_decided import open_study_of, rounds_words, run_study_of, say_most
 from saddle.study.view import view
-from saddle.trackers import tracked, tracker_kinds
+from saddle.trackers import TrackerKind, tracked, tracker_kinds
 from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
 from saddle.words import counted
 
@@ -42,8 +46,10 @@ def run(
     program: str = POPULATION,
     began: float | None = None,
     log: tuple[str, ...] = (),
+    until_decided: Mapping[str, Any] | None = None,
 ) -> int:
-    """Run a preset or study file in `out`; returns the exit code.
+    """Run a preset or study file in `out`; returns the exit code. `until_decided`: settings of
+    `UntilDecided` that differ from the plan's, to add seeds; None as the plan says.
 
     A command gives the time at which its process began, by `time.monotonic`: the time limit counts
     from there, and ends the process if need be.
@@ -56,6 +62,8 @@ def run(
     plan = presets.load(name, layout, precision, published)
     if members is not None:
         plan = dataclasses.replace(plan, members=members)
+    if until_decided is not None:
+        plan = presets.with_seeds_added(plan, until_decided)
     limit = None if limit_time is None else seconds(limit_time)
     # Ray's processes would outlive one that a watchdog ends, and who calls from Python would lose
     # all its own.
@@ -64,13 +72,32 @@ def run(
         if engine == "ray":
             study = _run_on_ray(plan, out, resume, sweep, program, address, listener, stop)
         else:
-            study = prepare(plan, out, resume, sweep)
-            _say_rates(plan, listener)
-            with tracked(listener, study, [kind(study) for kind in kinds]) as told:
-                worker = Worker(study, factory(program), plan.chunk, told, stop, open_sweep(sweep))
-                say_how_long(worker, plan, stop, program)
-                worker.work()
+            study = _run_here(plan, out, resume, sweep, program, kinds, listener, stop)
     return _end(study, stop, name, as_json)
+
+
+def _run_here(
+    plan: Plan,
+    out: Path,
+    resume: bool,
+    sweep: Path | None,
+    program: str,
+    kinds: Sequence[TrackerKind],
+    listener: Listener,
+    stop: Stopper,
+) -> Study:
+    study = open_study_of(plan, out, resume, sweep)
+    _say_rates(plan, listener)
+    with tracked(listener, study, [kind(study) for kind in kinds]) as told:
+
+        def carry_out(study: Study) -> None:
+            worker = Worker(study, factory(program), plan.chunk, told, stop, open_sweep(sweep))
+            say_how_long(worker, plan, stop, program)
+            if plan.until_decided is not None:
+                say_most(worker, plan)
+            worker.work()
+
+        return run_study_of(plan, study, told, carry_out)
 
 
 def _say_rates(plan: Plan, listener: Listener) -> None:
@@ -94,10 +121,15 @@ def _run_on_ray(
     except ImportError:
         raise SaddleError(f"the Ray engine needs Ray: run {install('ray')}") from None
     ray.connect(address)
-    study = prepare(plan, out, resume, sweep, ray.survey)
+    study = open_study_of(plan, out, resume, sweep, ray.survey)
     _say_rates(plan, listener)
-    ray.RayEngine(study, program, plan.chunk, listener, stop, sweep).work()
-    return study
+    if plan.until_decided is not None:
+        listener.say(rounds_words(plan))
+
+    def carry_out(study: Study) -> None:
+        ray.RayEngine(study, program, plan.chunk, listener, stop, sweep).work()
+
+    return run_study_of(plan, study, listener, carry_out)
 
 
 def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
@@ -112,11 +144,15 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
         )
         for line in failure_lines(failures(study)):
             print(line)
+        if study.finished:
+            show_decisions(decisions(study))
     if stopped:
         if not as_json:
+            wish = plan_of(study).until_decided
+            again = f" {wish.options}" if wish else ""
             print(
-                f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path} "
-                f"--resume"
+                f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path}"
+                f"{again} --resume"
             )
         return stop.exit_code
     return SOME_FAILED if found["failed"] or found["left"] else FINISHED

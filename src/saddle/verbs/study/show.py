@@ -1,7 +1,9 @@
 """`saddle study show`: what a study would run, and how long that takes here."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from rich.text import Text
 
@@ -13,6 +15,7 @@ from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
 from saddle.study.rates import plan_notes
 from saddle.study.status import duration
+from saddle.study.until_decided import most_runs, rounds_words
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
 
@@ -24,12 +27,15 @@ def show(
     layout: Layout | None = None,
     precision: Precision | None = None,
     program: str = POPULATION,
+    until_decided: Mapping[str, Any] | None = None,
 ) -> None:
     """Print the plan's parts and their sum; without a name, the presets."""
     if name is None:
         _show_presets(as_json)
         return
     plan = presets.load(name, layout, precision)
+    if until_decided is not None:
+        plan = presets.with_seeds_added(plan, until_decided)
     found = parts(plan, calibrate, program)
     if as_json:
         facts = {
@@ -40,6 +46,12 @@ def show(
             "seconds": sum(part.seconds or 0.0 for part in found) if calibrate else None,
             "tasks": [asdict(part) for part in found],
         }
+        if plan.until_decided is not None:
+            facts["until_decided"] = {
+                **asdict(plan.until_decided),
+                "looks": plan.until_decided.looks(len(plan.seeds)),
+                "most_runs": most_runs(plan),
+            }
         print(json.dumps(facts, indent=2))
     else:
         _print(plan, found, calibrate)
@@ -81,6 +93,8 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
                 f"{stage.name}: {what} from the frontier of {stage.lambda_star}{how}{where}",
                 markup=False,
             )
+    if plan.until_decided is not None:
+        screen.print(rounds_words(plan), markup=False)
     for note in plan_notes(plan):
         screen.print(note, markup=False)
 
