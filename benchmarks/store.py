@@ -28,7 +28,9 @@ from saddle.analysis.summary import final_values
 from saddle.learners import PPO
 from saddle.study import claims, presets, unit
 from saddle.study.columns import metrics_frame, runs_frame
-from saddle.study.plan import Chunking, Plan, Stage, to_dict, units
+from saddle.study.packing import units
+from saddle.study.plan import Chunking, Plan, Stage
+from saddle.study.plan_dict import to_dict
 from saddle.study.prepare import prepare, row_of
 from saddle.study.stop import Stopper
 from saddle.study.writer import create, manifest, write_chunk, write_runs

@@ -23,7 +23,7 @@ from saddle.report.page.curves import LEVELS, POINTS, binned, pack
 from saddle.report.page.data import in_order, study_data
 from saddle.report.page.ladder import ladder
 from saddle.report.page.reproduce import reproduce, to_toml
-from saddle.study.plan import to_dict
+from saddle.study.plan_dict import to_dict
 from saddle.study.presets import PRESETS, load
 from saddle.study.store import open_study
 from saddle.study.toml import plan_from

@@ -11,7 +11,9 @@ from saddle.errors import SaddleError
 from saddle.learners import PPO
 from saddle.multipliers import PID, Fixed, GradientAscent, rules
 from saddle.study import presets
-from saddle.study.plan import Plan, Stage, runs, to_dict, units
+from saddle.study.packing import units
+from saddle.study.plan import Plan, Stage, runs
+from saddle.study.plan_dict import to_dict
 from saddle.study.toml import plan_from, read_file
 
 FILE = """\

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from saddle.learners import PPO, SAC
 from saddle.multipliers import PID, Dial, Fixed, GradientAscent
 from saddle.study import open_study, presets
-from saddle.study.plan import Plan, Stage, runs, to_dict
+from saddle.study.plan import Plan, Stage, runs
+from saddle.study.plan_dict import to_dict
 from saddle.study.rates import plan_notes, run_notes
 from saddle.study.toml import plan_from, read_file
 

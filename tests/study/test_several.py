@@ -13,7 +13,8 @@ from saddle.analysis.simulate_several import TwoCosts
 from saddle.errors import SaddleError
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.study import unit
-from saddle.study.plan import Plan, Stage, runs, to_dict
+from saddle.study.plan import Plan, Stage, runs
+from saddle.study.plan_dict import to_dict
 from saddle.study.prepare import plan_of, prepare
 from saddle.study.toml import plan_from, read_file
 

@@ -20,7 +20,8 @@ from saddle.multipliers import CRPO, PID, GradientAscent, LogBarrier
 from saddle.study import until_decided
 from saddle.study.local import Worker
 from saddle.study.merge import merge
-from saddle.study.plan import Stage, to_dict
+from saddle.study.plan import Stage
+from saddle.study.plan_dict import to_dict
 from saddle.study.prepare import plan_of
 from saddle.study.sequential import Round, UntilDecided
 from saddle.study.stop import Stopper

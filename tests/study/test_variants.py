@@ -11,7 +11,8 @@ from saddle.errors import SaddleError
 from saddle.learners import PPO, learner_to_dict
 from saddle.multipliers import GradientAscent
 from saddle.study.params import learner_fields, upgraded_plan
-from saddle.study.plan import Stage, runs, to_dict
+from saddle.study.plan import Stage, runs
+from saddle.study.plan_dict import to_dict
 from saddle.study.toml import plan_from, read_file
 
 BASE = PPO(steps_per_epoch=100, worlds=1)

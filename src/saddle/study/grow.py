@@ -8,9 +8,10 @@ import dataclasses
 from pathlib import Path
 
 from saddle.files import write_json
-from saddle.study import plan as plans
 from saddle.study.columns import runs_frame
+from saddle.study.packing import units
 from saddle.study.plan import Plan, Run, Stage
+from saddle.study.plan_dict import to_dict
 from saddle.study.prepare import capacity_here, plan_of, row_of
 from saddle.study.store import MANIFEST, Study
 from saddle.study.writer import write_runs
@@ -20,7 +21,7 @@ def grow(study: Study, stage: Stage) -> Study:
     """The study with one more stage, whose runs are planned. Nobody else may be working on it."""
     plan = plan_of(study)
     grown = dataclasses.replace(plan, stages=(*plan.stages, stage))
-    write_json(study.path / MANIFEST, {**study.manifest, "plan": plans.to_dict(grown)})
+    write_json(study.path / MANIFEST, {**study.manifest, "plan": to_dict(grown)})
     return complete(Study(study.path))
 
 
@@ -36,7 +37,7 @@ def complete(study: Study) -> Study:
 def _add_runs(path: Path, plan: Plan, stage: Stage, there: set[str]) -> None:
     """The stage's runs that are not there yet, in units of their own."""
     alone = dataclasses.replace(plan, stages=(stage,))
-    packed = plans.units(alone, lambda task, learner: capacity_here(plan, task, learner))
+    packed = units(alone, lambda task, learner: capacity_here(plan, task, learner))
     for unit, runs in packed.items():
         missing: list[Run] = [run for run in runs if run.name not in there]
         if missing:

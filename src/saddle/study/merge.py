@@ -16,7 +16,7 @@ import polars as pl
 from saddle.errors import SaddleError
 from saddle.study import claims
 from saddle.study.params import learner_fields, upgraded_plan
-from saddle.study.plan import HOW_IT_RUNS
+from saddle.study.plan_dict import HOW_IT_RUNS
 from saddle.study.store import SCHEMA, Study, chunks
 from saddle.study.unit import unit_runs
 from saddle.study.writer import create, manifest, write_chunk, write_runs

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from saddle.learners import LearnerSettings
 from saddle.study import estimate
-from saddle.study.plan import Plan, Run, units
+from saddle.study.packing import units
+from saddle.study.plan import Plan, Run
 from saddle.study.prepare import capacity_here, check_tasks, member_bytes
 from saddle.study.program import POPULATION
 

@@ -1,16 +1,15 @@
-"""What a study consists of: stages of runs, and how the runs are packed into units."""
+"""What a study consists of: stages, and the runs that they make."""
 
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from saddle.config import PUBLISHED_STEPS, PUBLISHED_UPDATES, LambdaStarMethod
 from saddle.errors import SaddleError
-from saddle.learners import PPO, LearnerSettings, learner_to_dict
-from saddle.learners.settings import plain
+from saddle.learners import PPO, LearnerSettings
 from saddle.multipliers import (
     Fixed,
     Lambda,
@@ -18,10 +17,9 @@ from saddle.multipliers import (
     each_lambda,
     lambda_name,
     lambda_of,
-    rule_to_dict,
 )
 from saddle.study import room
-from saddle.study.names import cell_name, rule_differences, run_name, short, variant_name
+from saddle.study.names import cell_name, rule_differences, run_name, variant_name
 from saddle.study.sequential import Round, UntilDecided
 
 Limit = tuple[float, ...]  # one entry per constraint
@@ -388,106 +386,10 @@ def first_runs(plan: Plan) -> list[Run]:
     return found
 
 
-Capacity = Callable[[str, LearnerSettings], int]
-"""How many runs of a learner on a task fit into a unit."""
-
-
-def units(plan: Plan, capacity: Capacity) -> dict[str, list[Run]]:
-    """Units by name: the plan's runs, but those of added seeds."""
-    return pack(plan, first_runs(plan), capacity)
-
-
-def pack(plan: Plan, planned: Sequence[Run], capacity: Capacity) -> dict[str, list[Run]]:
-    """Units by name: runs of one program (a task and a learner), as many as there is room for.
-
-    Runs that wait for lambda*, or for their limit, have units of their own, so that nothing else
-    waits with them.
-    """
-    packed: dict[str, list[Run]] = {}
-    for task, learner, waits in itertools.product(plan.tasks, plan.learners, (False, True)):
-        alike = [
-            run
-            for run in planned
-            if run.task == task and run.learner == learner and (run.star is not None) == waits
-        ]
-        if not alike:
-            continue
-        count = math.ceil(len(alike) / max(1, capacity(task, learner)))
-        parts = [short(task), variant_name(learner, plan.learner) or learner.algorithm]
-        if waits:
-            parts.append("star")
-        for i in range(count):
-            share = alike[i * len(alike) // count : (i + 1) * len(alike) // count]
-            packed["-".join([*parts, f"{i:02d}"])] = share
-    return packed
-
-
 def spaced(low: float, high: float, count: int) -> tuple[float, ...]:
     """`count` values from low to high, evenly spaced in their logarithm, ends included exactly."""
     inner = (low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1))
     return (low, *inner, high)
-
-
-HOW_IT_RUNS = ("chunk", "members")
-"""Keys of a plan that change none of its results: how often it is saved, and how it is packed into
-units.
-"""
-
-
-def to_dict(plan: Plan) -> dict[str, Any]:
-    """The plan as plain values, in the shape of a study file."""
-    fields = {f.name: getattr(plan, f.name) for f in dataclasses.fields(plan)}
-    found = {
-        **{
-            key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()
-        },
-        "stages": [_stage_dict(stage) for stage in plan.stages],
-        "learner": learner_to_dict(plan.learner),
-        "chunk": plain(plan.chunk),
-    }
-    if not plan.scale_rates:
-        del found["scale_rates"]  # as before there was a choice
-    del found["until_decided"], found["rounds"]
-    if plan.until_decided is not None:
-        found["until_decided"] = dataclasses.asdict(plan.until_decided)
-    if plan.rounds:
-        found["rounds"] = [plain(added) for added in plan.rounds]
-    return found
-
-
-def _stage_dict(stage: Stage) -> dict[str, Any]:
-    if isinstance(stage.limits, Mapping):
-        limits: Any = {task: _plain(some) for task, some in stage.limits.items()}
-    else:
-        limits = _plain(stage.limits)
-    full = {
-        "name": stage.name,
-        "lambdas": [list(x) if isinstance(x, tuple) else x for x in stage.lambdas],
-        "rules": [_rule_dict(rule) for rule in stage.rules],
-        "lambda_star": stage.lambda_star,
-        "lambda_star_method": _unless(stage.lambda_star_method, "profile"),
-        "limits": limits,
-        "limits_from_frontier": stage.limits_from_frontier,
-        "variants": [learner_to_dict(learner) for learner in stage.variants],
-    }
-    return {key: value for key, value in full.items() if value not in (None, 0, [], {})}
-
-
-def _unless(value: str, usual: str) -> str | None:
-    """None for what is usual: a plan says what differs, so that older ones read alike."""
-    return None if value == usual else value
-
-
-def _rule_dict(rule: Rule) -> dict[str, Any]:
-    """As a study file has it, where a list is a grid: one number for each constraint is a grid of
-    one such list.
-    """
-    fields = rule_to_dict(rule)
-    return {k: [list(value)] if isinstance(value, tuple) else value for k, value in fields.items()}
-
-
-def _plain(limits: tuple[Limit, ...]) -> list[Any]:
-    return [limit[0] if len(limit) == 1 else list(limit) for limit in limits]
 
 
 class _Multiplier(NamedTuple):

@@ -14,8 +14,10 @@ from saddle.multipliers import rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
 from saddle.study.columns import lambda_columns, runs_frame
+from saddle.study.packing import units
 from saddle.study.params import LIMIT_PLACE, upgraded_plan
-from saddle.study.plan import MOST_MEMBERS, Plan, Run, units
+from saddle.study.plan import MOST_MEMBERS, Plan, Run
+from saddle.study.plan_dict import HOW_IT_RUNS, to_dict
 from saddle.study.sequential import UntilDecided
 from saddle.study.store import MANIFEST, Study
 from saddle.study.toml import plan_from
@@ -55,7 +57,7 @@ def prepare(
         for unit, some in packed.items():
             write_runs(folder, unit, runs_frame([row_of(plan, unit, run) for run in some]))
 
-    facts = manifest(plan.name, plan.learner.precision, plans.to_dict(plan), machine)
+    facts = manifest(plan.name, plan.learner.precision, to_dict(plan), machine)
     try:
         create(out, facts, fill)
     except Taken:
@@ -222,10 +224,10 @@ def plan_of(study: Study) -> Plan:
 
 
 def _same_plan(plan: Plan, study: Study) -> None:
-    wanted = plans.to_dict(plan)
-    there = plans.to_dict(plan_of(study))
+    wanted = to_dict(plan)
+    there = to_dict(plan_of(study))
     for key in wanted | there:
-        if wanted.get(key) != there.get(key) and key not in plans.HOW_IT_RUNS:
+        if wanted.get(key) != there.get(key) and key not in HOW_IT_RUNS:
             raise SaddleError(
                 f"{study.path} holds a study with another plan "
                 f"({_difference(key, wanted.get(key), there.get(key))}); choose "

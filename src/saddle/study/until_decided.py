@@ -21,7 +21,9 @@ from saddle.study import claims, estimate
 from saddle.study import plan as plans
 from saddle.study.columns import runs_frame
 from saddle.study.local import POLL, Worker
+from saddle.study.packing import pack
 from saddle.study.plan import Plan, Run
+from saddle.study.plan_dict import to_dict
 from saddle.study.prepare import Survey, constraints, plan_of, prepare, row_of, survey_here
 from saddle.study.sequential import Round, design_of
 from saddle.study.status import duration
@@ -175,7 +177,7 @@ def complete_rounds(study: Study) -> Study:
 
 def _planned(study: Study, plan: Plan) -> Study:
     """The study with this plan in its manifest."""
-    write_json(study.path / MANIFEST, {**study.manifest, "plan": plans.to_dict(plan)})
+    write_json(study.path / MANIFEST, {**study.manifest, "plan": to_dict(plan)})
     return Study(study.path)
 
 
@@ -202,7 +204,7 @@ def _with_runs(study: Study) -> Study:
     plan = plan_of(study)
     sizes = _largest_units(study)
     for number, runs in enumerate(missing_runs(study), 2):
-        packed = plans.pack(plan, runs, lambda task, learner: sizes[task, learner])
+        packed = pack(plan, runs, lambda task, learner: sizes[task, learner])
         for unit, some in packed.items():
             name = f"{unit}-round{number}"
             write_runs(study.path, name, runs_frame([row_of(plan, name, run) for run in some]))

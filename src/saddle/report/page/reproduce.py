@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from saddle.study import plan as plans
 from saddle.study.params import upgraded_plan
+from saddle.study.plan_dict import HOW_IT_RUNS, to_dict
 from saddle.study.presets import PRESETS
 
 
@@ -21,7 +21,7 @@ def reproduce(manifest: dict[str, Any]) -> dict[str, Any]:
             "note": "This study was imported or merged: its plan is not known here.",
         }
     preset = next(
-        (name for name, (_, load) in PRESETS.items() if _same(plan, plans.to_dict(load()))), None
+        (name for name, (_, load) in PRESETS.items() if _same(plan, to_dict(load()))), None
     )
     outside = {stage["lambda_star"] for stage in plan["stages"] if stage.get("lambda_star")}
     outside -= {stage["name"] for stage in plan["stages"]}
@@ -33,7 +33,7 @@ def reproduce(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def _same(plan: dict[str, Any], other: dict[str, Any]) -> bool:
     """The same runs, however they are made."""
-    keys = (set(plan) | set(other)) - set(plans.HOW_IT_RUNS)
+    keys = (set(plan) | set(other)) - set(HOW_IT_RUNS)
     return all(plan.get(key) == other.get(key) for key in keys)
 
 
