@@ -4,6 +4,7 @@ sweep and by a dial.
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import saddle
@@ -88,6 +89,11 @@ def test_a_dial_has_the_answer_too(tmp_path, capsys):
         assert found.verdict == "kept"
         assert found.costs[0].value == pytest.approx(0.23, abs=0.02)
         assert found.multipliers[0] == pytest.approx(1.0, rel=0.3)
+    study = saddle.open_study(out)
+    (run, _) = study.runs["run"]
+    assert main(["export", str(out), "--run", run, "--out", str(tmp_path / "policy")]) == 0
+    elsewhere = saddle.load_policy(tmp_path / "policy", multiplier=1.0)
+    assert elsewhere(np.ones(1)) == study.policy(run, multiplier=1.0)(np.ones(1))
 
 
 def test_an_environment_has_the_frontier_of_its_twin_in_jax(out, tmp_path):

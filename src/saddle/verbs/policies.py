@@ -3,7 +3,6 @@
 import json
 
 from saddle.console import console
-from saddle.multipliers import label
 from saddle.pretrained import Card, Interval, cards
 from saddle.study.names import short
 from saddle.tables import Column, print_table
@@ -32,7 +31,7 @@ def policies(as_json: bool) -> None:
         row = (
             card.name,
             short(card.task),
-            label(card.rule),
+            card.rule,
             "-" if card.multiplier is None else f"{card.multiplier:.3g}",
             "-" if card.limit is None else f"{card.limit:g}",
             f"{card.env_steps:.3g}",
