@@ -91,6 +91,7 @@ def test_a_dial_has_the_answer_too(tmp_path, capsys):
         assert found.multipliers[0] == pytest.approx(1.0, rel=0.3)
     study = saddle.open_study(out)
     (run, _) = study.runs["run"]
+    assert f"--policy {study.policy_folder(run)} --limit 0.25" in said
     assert main(["export", str(out), "--run", run, "--out", str(tmp_path / "policy")]) == 0
     elsewhere = saddle.load_policy(tmp_path / "policy", multiplier=1.0)
     assert elsewhere(np.ones(1)) == study.policy(run, multiplier=1.0)(np.ones(1))

@@ -53,7 +53,8 @@ def policies(as_json: bool) -> None:
 def _ranged(found: Interval) -> str:
     """A mean and its interval, in as many digits as its width asks for."""
     digits = 1 if found.hi - found.lo < 20 else 0
-    return f"{found.mean:.{digits}f} [{found.lo:.{digits}f}, {found.hi:.{digits}f}]"
+    mean, lo, hi = (round(value, digits) + 0.0 for value in found)  # no -0.0
+    return f"{mean:.{digits}f} [{lo:.{digits}f}, {hi:.{digits}f}]"
 
 
 def _elsewhere(card: Card) -> str:
