@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import saddle
+from saddle.analysis.dials import SEEN_IN_TRAINING
 from saddle.cli import main
 from saddle.learners.ppo.sizes import LAPTOP
 
@@ -80,6 +81,7 @@ def test_a_dial_has_the_answer_too(tmp_path, capsys):
     said = " ".join(capsys.readouterr().out.split())
     (task,) = saddle.analyze(out, limits=(0.25,)).tasks
     assert task.algorithm == "conditioned" and len(task.groups) == 7
+    assert SEEN_IN_TRAINING in task.notes
     assert task.limits[0].lambda_.value == pytest.approx(1.0, rel=0.15)
     for group in task.groups:
         assert group.cost.value == pytest.approx((1 + group.lambda_) ** -2, abs=0.07)
