@@ -6,6 +6,7 @@ played.
 """
 
 import argparse
+import contextlib
 import json
 import math
 from pathlib import Path
@@ -17,7 +18,7 @@ import saddle
 from saddle.files import write_json
 from saddle.study.names import short
 
-RESULTS = Path(__file__).parent
+RESULTS = Path(__file__).resolve().parent
 COMMITS = {"circle1": "d17c287", "goal1": "d17c287", "halfcheetah": "7123ac5"}
 EPISODES = 100
 REFERENCE = "Safety-Gymnasium 1.0.0"
@@ -33,8 +34,9 @@ def card(folder: Path, python: str | None) -> dict[str, Any]:
     old = folder / "card.json"
     verified = json.loads(old.read_text())["verified"] if old.exists() else None
     if python is not None:
-        source = f"gym:{task}?import=safety_gymnasium&cost=six&python={python}"
-        scores = played(folder, REFERENCE_EPISODES, source)
+        source = f"gym:{task}?import=unbounded&cost=six&python={python}"
+        with contextlib.chdir(RESULTS):  # where the other Python finds unbounded.py
+            scores = played(folder, REFERENCE_EPISODES, source)
         verified = {"where": REFERENCE, "episodes": REFERENCE_EPISODES, **scores}
     return {
         "task": task,

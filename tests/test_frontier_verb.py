@@ -4,9 +4,11 @@ sweep and by a dial.
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import saddle
+from saddle.analysis.dials import SEEN_IN_TRAINING
 from saddle.cli import main
 from saddle.learners.ppo.sizes import LAPTOP
 
@@ -79,6 +81,7 @@ def test_a_dial_has_the_answer_too(tmp_path, capsys):
     said = " ".join(capsys.readouterr().out.split())
     (task,) = saddle.analyze(out, limits=(0.25,)).tasks
     assert task.algorithm == "conditioned" and len(task.groups) == 7
+    assert SEEN_IN_TRAINING in task.notes
     assert task.limits[0].lambda_.value == pytest.approx(1.0, rel=0.15)
     for group in task.groups:
         assert group.cost.value == pytest.approx((1 + group.lambda_) ** -2, abs=0.07)
@@ -88,6 +91,12 @@ def test_a_dial_has_the_answer_too(tmp_path, capsys):
         assert found.verdict == "kept"
         assert found.costs[0].value == pytest.approx(0.23, abs=0.02)
         assert found.multipliers[0] == pytest.approx(1.0, rel=0.3)
+    study = saddle.open_study(out)
+    (run, _) = study.runs["run"]
+    assert f"--policy {study.policy_folder(run)} --limit 0.25" in said
+    assert main(["export", str(out), "--run", run, "--out", str(tmp_path / "policy")]) == 0
+    elsewhere = saddle.load_policy(tmp_path / "policy", multiplier=1.0)
+    assert elsewhere(np.ones(1)) == study.policy(run, multiplier=1.0)(np.ones(1))
 
 
 def test_an_environment_has_the_frontier_of_its_twin_in_jax(out, tmp_path):

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 import saddle
 from saddle import pretrained
@@ -43,6 +44,24 @@ def test_cards_agree_with_policies_and_studies(name):
     for played in (card.deterministic, card.stochastic):
         for found in (played.return_, played.cost):
             assert found.lo <= found.mean <= found.hi
+
+
+def error(found, episodes):
+    """The standard error that an interval of Student's t says."""
+    return (found.hi - found.lo) / 2 / student.ppf(0.975, episodes - 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reference_agrees_with_the_card(name):
+    """Of 60 such numbers one beyond 3.5 standard errors would be no chance."""
+    card = pretrained.read_card(folder_of(name))
+    there = card.verified
+    assert there is not None
+    for mode in ("deterministic", "stochastic"):
+        for quantity in ("return_", "cost"):
+            own, other = (getattr(getattr(played, mode), quantity) for played in (card, there))
+            errors = error(own, card.episodes), error(other, there.episodes)
+            assert abs(own.mean - other.mean) <= 3.5 * np.hypot(*errors)
 
 
 def test_a_card_holds_when_its_policy_is_played_again():

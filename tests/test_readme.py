@@ -13,6 +13,7 @@ import pytest
 
 from saddle.analysis.simulate import BEND, simulate
 from saddle.cli import main
+from saddle.study.store import SCHEMA
 from saddle.tasks import registry
 
 ROOT = Path(__file__).parents[1]
@@ -105,6 +106,11 @@ def test_the_tutorial_of_tasks_runs(tmp_path, monkeypatch, capsys):
         assert Path(written).exists(), written
     assert "return" in capsys.readouterr().out
     sys.modules.pop("my_tasks", None)
+
+
+def test_the_docs_of_the_store_are_of_its_schema():
+    page = (ROOT / "docs" / "reference" / "store.md").read_text(encoding="utf-8")
+    assert f"| `schema` | version of this layout, now {SCHEMA}." in page
 
 
 def test_the_query_of_the_store_shows_the_sweep_alone():

@@ -42,6 +42,9 @@ _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
 _FETCHED = re.compile(
     r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="((?:https?:)?//[^"]*)"""
 )
+_CODE = re.compile(r"<(code|pre|script)\b.*?</\1>", re.DOTALL)
+_UNREAD = re.compile(r"<p>\||\$\\\w")
+"""What Markdown leaves of a table with a gap in it, and of a formula with a blank at an end."""
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -90,6 +93,10 @@ def on_post_page(output: str, page: Page, **_: object) -> str:
         raise PluginError(f"{page.file.src_uri} fetches {fetched[1]}; the site has to work offline")
     if 'class="arithmatex"' in output:
         raise PluginError(f"{page.file.src_uri} has a formula that was not turned into MathML")
+    text = _CODE.sub("", output)
+    if unread := _UNREAD.search(text):
+        shown = text[unread.start() : unread.start() + 60]
+        raise PluginError(f"{page.file.src_uri} has a table or a formula that is broken: {shown}")
     return output
 
 
@@ -115,7 +122,7 @@ def _result(output: dict[str, Any]) -> str:
         picture = data["image/png"].replace("\n", "")
         return f"![What the cell draws](data:image/png;base64,{picture})"
     if "text/html" in data:  # on one line it is one block of HTML to Markdown
-        return " ".join(_STYLE.sub("", data["text/html"]).split())
+        return f'<div class="shown">{" ".join(_STYLE.sub("", data["text/html"]).split())}</div>'
     return f"```text\n{data['text/plain']}\n```"
 
 
@@ -161,9 +168,9 @@ def names_in(text: str) -> list[str]:
 
 
 def help_of(words: list[str]) -> str:
-    """What a command prints with `--help` on a terminal of 100 columns."""
+    """What a command prints with `--help` on a terminal as wide as a page of the site."""
     shown = io.StringIO()
-    with mock.patch.dict(os.environ, COLUMNS="100"), contextlib.redirect_stdout(shown):
+    with mock.patch.dict(os.environ, COLUMNS="96"), contextlib.redirect_stdout(shown):
         assert cli.main([*words, "--help"]) == 0
     lines = _COLOUR.sub("", shown.getvalue()).splitlines()
     return "\n".join(line.rstrip() for line in lines).strip()

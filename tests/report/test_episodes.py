@@ -73,6 +73,14 @@ def test_the_page_marks_the_setting_that_is_nearest_to_lambda_star(out, page):
         expect(marked).to_have_count(1 if finding["lambda"]["value"] else 0)
 
 
+def test_a_dial_has_no_course_of_lambda_and_its_address_names_no_point_unasked(out, page):
+    page.goto((out / "report.html").as_uri())
+    expect(page.locator("#training-cost svg")).to_be_visible()
+    expect(page.locator("#training-lambda")).to_be_hidden()
+    page.wait_for_url(re.compile("limit="))
+    assert "lambda=" not in page.url  # else the page, loaded anew, would mark that point's episode
+
+
 def test_a_point_marks_its_episode_and_an_episode_its_point(out, page):
     page.goto((out / "report.html").as_uri())
     page.locator("#frontier").press("End")

@@ -425,6 +425,15 @@ def test_charts_and_tables_are_saved_as_files(opened, tmp_path):
     assert set(table.select("limit", "return").iter_rows()) == cells
 
 
+def test_buttons_stand_below_their_charts(opened):
+    page = opened()
+    for name in ("frontier", "profile", "training-return", "training-cost", "training-lambda"):
+        chart = page.locator(f"#{name}").bounding_box()
+        buttons = page.locator(f"#{name} + .exports").bounding_box()
+        assert buttons["y"] >= chart["y"] + chart["height"] - 1
+        assert buttons["width"] == chart["width"] and buttons["height"] < 50
+
+
 def test_a_link_keeps_the_rule_or_the_lambda(opened):
     page = opened(fragment="#task=Bend-v0&limit=25&rule=pid")
     assert page.locator("#series option:checked").inner_text() == "PID, limit 25"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from saddle.analysis import constraints, over_seeds
+from saddle.analysis import constraints, dials, over_seeds
 from saddle.analysis import findings as f
 from saddle.analysis import geometry as geo
 from saddle.analysis.compare import looser_but_poorer
@@ -171,6 +171,7 @@ def _view(
     )
     sweep, shape = look.sweep, look.geometry
     notes = constraints.note(constraint) + look.notes + _mixed(finals)
+    notes += dials.notes(finals)
     notes += still_moving(finals.filter(IS_SWEEP))
     slope, regimes = geo.slope(shape) if shape else (None, ())
     if shape and slope is None:

@@ -11,6 +11,10 @@ from saddle.analysis.constraints import column, further
 
 LAMBDA, RETURN, COST, EPISODES = "dial_lambda", "dial_return", "dial_cost", "dial_episodes"
 LOGGED = (LAMBDA, RETURN, COST, EPISODES)
+SEEN_IN_TRAINING = (
+    "Policies with a dial are seen here as they were trained, all seeds together: lambda* is of "
+    "their means. 'saddle dial' plays each as it ended, and finds its own setting for a limit."
+)
 
 
 def spread_out(
@@ -44,6 +48,12 @@ def spread_out(
         pl.concat([others, spread], how="diagonal"),
         pl.concat([rest, *parts], how="diagonal"),
     )
+
+
+def notes(finals: pl.DataFrame) -> list[str]:
+    """What to know of runs that were spread out, where some were."""
+    is_stratum = finals["run"] != finals["trained"]
+    return [SEEN_IN_TRAINING] if is_stratum.any() else []
 
 
 def _strata(metrics: pl.LazyFrame, columns: list[str]) -> pl.DataFrame:

@@ -201,10 +201,14 @@ class Study:
         """
         from saddle import policies
 
+        return policies.load(self.trained_policy(run), lam=multiplier)
+
+    def trained_policy(self, run: str) -> Path:
+        """The folder of the run's final policy; an error says why there is none."""
         folder = self.policy_folder(run)
         if not folder.is_dir():
             raise SaddleError(self._no_policy(run))
-        return policies.load(folder, lam=multiplier)
+        return folder
 
     def _no_policy(self, run: str) -> str:
         """Why a run has no policy here, and what to do."""

@@ -15,7 +15,6 @@ def export(path: Path, out: Path, run: str | None) -> None:
             f"{path} holds {len(known)} runs; choose one with --run, for example --run {known[0]}"
         )
     chosen = run or known[0]
-    study.policy(chosen)  # says what is wrong where there is none
-    arrays, facts = policy_files.read(study.policy_folder(chosen))
+    arrays, facts = policy_files.read(study.trained_policy(chosen))
     policy_files.save(out, arrays, facts)
     print(f"wrote {out / 'policy.npz'} and {out / 'policy.json'}: {chosen}")

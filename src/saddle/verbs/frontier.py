@@ -69,7 +69,9 @@ def _tell(study: Study, wish: Wish) -> None:
 
 def _next(study: Study, wish: Wish) -> str:
     """What can be done with the policies."""
-    play = f"saddle play {shlex.quote(wish.task)} --policy {study.path}/policies/RUN"
+    trained = (run for run in study.runs["run"] if study.policy_folder(run).is_dir())
+    policy = study.policy_folder(next(trained, "RUN"))
+    play = f"saddle play {shlex.quote(wish.task)} --policy {policy}"
     if method_of(plan_of(study).learner) == "sweep":
         return f"saddle evaluate {study.path}; or {play}"
     names = tasks.spec_of(wish.task).constraints

@@ -3,7 +3,6 @@
 import json
 
 from saddle.console import console
-from saddle.multipliers import label
 from saddle.pretrained import Card, Interval, cards
 from saddle.study.names import short
 from saddle.tables import Column, print_table
@@ -32,7 +31,7 @@ def policies(as_json: bool) -> None:
         row = (
             card.name,
             short(card.task),
-            label(card.rule),
+            card.rule,
             "-" if card.multiplier is None else f"{card.multiplier:.3g}",
             "-" if card.limit is None else f"{card.limit:g}",
             f"{card.env_steps:.3g}",
@@ -54,7 +53,8 @@ def policies(as_json: bool) -> None:
 def _ranged(found: Interval) -> str:
     """A mean and its interval, in as many digits as its width asks for."""
     digits = 1 if found.hi - found.lo < 20 else 0
-    return f"{found.mean:.{digits}f} [{found.lo:.{digits}f}, {found.hi:.{digits}f}]"
+    mean, lo, hi = (round(value, digits) + 0.0 for value in found)  # no -0.0
+    return f"{mean:.{digits}f} [{lo:.{digits}f}, {hi:.{digits}f}]"
 
 
 def _elsewhere(card: Card) -> str:

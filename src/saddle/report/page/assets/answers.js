@@ -38,7 +38,7 @@ function sentence(finding, fixed, wanted) {
   const limit = plain(finding.limit);
   if (finding.status === null) return `Limit ${limit}: ${finding.reason}.`;
   if (finding.status !== "reached") return `Limit ${limit} ${finding.reason}.`;
-  const parts = [`To keep the mean cost at ${limit}, fix λ at ${ranged(finding.lambda)}: expect a return of ${ranged(finding.return)}.`];
+  const parts = [`To keep the mean cost at ${limit}, set λ to ${ranged(finding.lambda)}: expect a return of ${ranged(finding.return)}.`];
   if (finding.violation_share.value !== null) parts.push(`About ${ranged(finding.violation_share, percent)} of seeds would still cost more than that.`);
   if (fixed && fixed.training_limit.value !== null) parts.push(`For ${wanted} of seeds within it, train at ${ranged(fixed.training_limit)}.`);
   else if (fixed) parts.push(`A stricter limit to train at cannot be given: ${fixed.reason}.`);

@@ -81,7 +81,7 @@ function showLimit() {
 }
 
 // The page's address names what it shows, and opens there: #task=NAME&limit=25, with &algorithm= and &constraint= where
-// there are several, and &rule= or &lambda= where one series is chosen.
+// there are several, and &rule= or &lambda= where one series is chosen, other than the one that the page opens with.
 const several = new Set(data.tasks.map((task) => task.algorithm)).size > 1;
 
 function address() {
@@ -90,7 +90,8 @@ function address() {
   if (several) parts.set("algorithm", task.algorithm);
   if (task.constraint) parts.set("constraint", task.constraint);
   if (finding) parts.set("limit", String(finding.limit));
-  const alone = state.chosen.length === 1 ? task.series[state.chosen[0]] : null;
+  const isFirst = state.chosen.join() === firstChoice().join();
+  const alone = state.chosen.length === 1 && !isFirst ? task.series[state.chosen[0]] : null;
   if (alone) parts.set(isSweep(alone) ? "lambda" : "rule", String(isSweep(alone) ? alone.lambda : alone.rule));
   return `#${parts}`;
 }

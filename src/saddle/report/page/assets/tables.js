@@ -193,6 +193,8 @@ function settings(data) {
   const { study, options, reproduce, counts } = data;
   const entry = ([name, value]) => (Array.isArray(value) && !value.length ? [] : [`${name} ${[value].flat().join(", ")}`]);
   const text = (value) => (value && typeof value === "object" ? Object.entries(value).flatMap(entry).join(" · ") : String(value ?? "not recorded"));
+  const isPublished = options.construction === "published";
+  const profile = isPublished ? `means smoothed by LOWESS over ${options.scale} λ with frac ${options.frac}` : "means pooled where they rise with λ";
   const facts = {
     study: `${study.name}, begun ${study.created ?? "at a time that is not recorded"}`,
     runs: `${counts.used} of ${counts.total} count`,
@@ -200,10 +202,10 @@ function settings(data) {
     versions: text(study.versions),
     machine: text(study.hardware),
     precision: text(study.precision),
-    analysis: `final ${percent(options.final_share)} of training, LOWESS over ${options.scale} λ with frac ${options.frac}, frontier by ${options.construction}, ${percent(options.level)} intervals from ${options.replicates} replicates`,
+    analysis: `final ${percent(options.final_share)} of training, ${profile}, ${percent(options.level)} intervals from ${options.replicates} replicates`,
   };
   const list = make("dl", { class: "words" }, ...Object.entries(facts).flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value })]));
-  const published = options.construction === "published" ? " --published" : "";
+  const published = isPublished ? " --published" : "";
   const commands = [reproduce.command, `saddle analyze STUDY --json${published}`, `saddle report STUDY --out report.html${published}`].filter(Boolean);
   const parts = [list, make("p", { text: "STUDY is the study's directory." }), make("pre", { id: "commands", tabindex: "0", text: commands.join("\n") })];
   if (reproduce.note) parts.push(make("p", { text: reproduce.note }));

@@ -2,6 +2,7 @@
 
 const CODES = Object.fromEntries([..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"].map((letter, i) => [letter, i]));
 const NO_VALUE = 4095;
+const QUANTITIES = ["return", "cost", "lambda"];
 
 // Curves [runs][bins] of a packed quantity; null where there is no value.
 function unpack(packed, runs, bins) {
@@ -26,7 +27,9 @@ function curvesOf(task, series, quantity) {
 
 function drawTraining(state) {
   const shown = state.chosen.map((i) => state.task.series[i]);
-  state.training = ["return", "cost", "lambda"].map((quantity) => trainingChart(state, quantity, shown));
+  // Before any is drawn, since they share the width. A policy with a dial has no lambda of its own.
+  for (const quantity of QUANTITIES) $(`#training-${quantity}`).parentElement.hidden = !shown.some((series) => series.curves[quantity]);
+  state.training = QUANTITIES.map((quantity) => trainingChart(state, quantity, shown));
   const alone = shown.length === 1;
   const items = alone
     ? [legendLine("mean over seeds", "var(--ink)"), legendLine("one seed", colourOf(state.task, shown[0]), "thin")]
@@ -45,10 +48,7 @@ function trainingChart(state, quantity, shown) {
   const alone = all.length === 1;
   const limit = quantity === "cost" ? shown[0]?.limit ?? null : null;
   const values = all.flatMap((curves) => (alone ? known(curves.runs.flat()) : known([...curves.lo, ...curves.hi])));
-  if (!values.length) {
-    host.append(make("p", { class: "muted", text: `No ${quantity} was recorded.` }));
-    return null;
-  }
+  if (!values.length) return null;
   const lows = quantity === "return" ? {} : { zero: true };
   const domain = span(limit === null ? values : [...values, limit], lows);
   if (quantity !== "return") domain[0] = Math.max(domain[0], 0);
@@ -100,7 +100,7 @@ function followPointer(chart, all, shown) {
 
 function runsTable(state, shown) {
   const host = $("#runs"), count = shown.reduce((sum, series) => sum + series.runs.length, 0);
-  $("#runs-box summary").textContent = `${count} runs`;
+  $("#runs-box summary").textContent = count === 1 ? "1 run" : `${count} runs`;
   const alone = shown.length === 1;
   const head = [["rule", true], ["seed"], ["return"], ["cost"], ["within", true], ["run", true]].slice(alone ? 1 : 0);
   const body = make("tbody");
