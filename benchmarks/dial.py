@@ -3,20 +3,27 @@
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 20
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --set rsi_ema=0.9 passes=4
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --sweep 9
+    python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --save default.json
+    python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --set batch=250 --beside default.json
 
 Trains what `saddle frontier` trains on this machine, with other settings where --set says so, and
 plays it for fresh episodes as trained, with its noise. Prints for each seed, and for all together:
 the hypervolume at nine multipliers from 0.1 to 10, the best return among those that keep each
 limit ('-': none does), and how the dial keeps the limits: 'misses' are limits that no setting
-keeps, 'over' mean costs that lie above the limit by more than their 95 % interval.
+keeps, 'over' mean costs that lie above the limit by more than their 95 % interval. All seeds are
+one population. --beside compares with what --save kept of another run, seed by seed: the mean
+difference, its standard error, and the p-value of a paired t-test.
 """
 
 import argparse
 import ast
 import dataclasses
+import json
 import time
+from pathlib import Path
 
 import numpy as np
+from scipy import stats
 
 from saddle import tasks
 from saddle.analysis.frontier import hypervolume, trace
@@ -68,6 +75,27 @@ def dialled(policy: DialPolicy, limits: list[float], episodes: int) -> tuple[int
     return missed, over
 
 
+def judged(
+    policies: list[NetworkPolicy], limits: list[float], episodes: int
+) -> tuple[float, list[float]]:
+    """Hypervolume of these policies, and the best return at each limit."""
+    costs, returns = frontier(policies, episodes)
+    volume = hypervolume(trace(costs, returns), (200.0, 0.0))
+    return volume, [best_return(costs, returns, limit) for limit in limits]
+
+
+def compare(rows: dict[int, list[float]], beside: dict[int, list[float]], names: list[str]) -> None:
+    """Print the differences of what both runs have for the same seeds."""
+    seeds = sorted(rows.keys() & beside.keys())
+    ours = np.array([rows[seed] for seed in seeds], float)
+    theirs = np.array([beside[seed] for seed in seeds], float)
+    for name, change in zip(names, (ours - theirs).T, strict=True):
+        known = change[~np.isnan(change)]
+        error = known.std(ddof=1) / np.sqrt(known.size)
+        _, p_value = stats.ttest_1samp(known, 0.0)
+        print(f"  {name}: {known.mean():+.1f} ± {error:.1f} (p {p_value:.2f}, {known.size} seeds)")
+
+
 def main() -> None:
     """Train, play and print."""
     parser = argparse.ArgumentParser(
@@ -81,6 +109,8 @@ def main() -> None:
     parser.add_argument("--limits", type=float, nargs="+", default=[10, 25, 50, 100])
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--save", type=Path, help="keep every seed's numbers in this file")
+    parser.add_argument("--beside", type=Path, help="a file that --save wrote")
     given = parser.parse_args()
 
     method = "sweep" if given.sweep else "dial"
@@ -90,41 +120,48 @@ def main() -> None:
     epochs = EPOCHS[method]
     if given.steps:
         epochs = int(given.steps) // settings.steps_per_epoch
-    rows = []
-    for seed in range(given.first_seed, given.first_seed + given.seeds):
-        began = time.monotonic()
+    rules = [settings.usual_rule()]
+    if given.sweep:
+        rules = [Fixed(float(lam)) for lam in np.geomspace(0.1, 10, given.sweep)]
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    members = [Member(seed, rule) for seed in seeds for rule in rules]
+
+    began = time.monotonic()
+    every = trained(given.task, settings, members, epochs)
+    seconds = time.monotonic() - began
+    rows: dict[int, list[float]] = {}
+    kept = []
+    for place, seed in enumerate(seeds):
+        policies = every[place * len(rules) : (place + 1) * len(rules)]
         missed = over = 0
-        if given.sweep:
-            lambdas = np.geomspace(0.1, 10, given.sweep)
-            members = [Member(seed, Fixed(float(lam))) for lam in lambdas]
-            policies = trained(given.task, settings, members, epochs)
-        else:
-            members = [Member(seed, settings.usual_rule())]
-            (policy,) = trained(given.task, settings, members, epochs)
-            policies = [policy.at(lam) for lam in LAMBDAS]
-        seconds = time.monotonic() - began
-        costs, returns = frontier(policies, given.episodes)
         if not given.sweep:
+            (policy,) = policies
             missed, over = dialled(policy, given.limits, given.episodes)
-        volume = hypervolume(trace(costs, returns), (200.0, 0.0))
-        best = [best_return(costs, returns, limit) for limit in given.limits]
-        rows.append([volume, *best, missed, over, seconds])
+            policies = [policy.at(lam) for lam in LAMBDAS]
+        volume, best = judged(policies, given.limits, given.episodes)
+        rows[seed] = [volume, *best]
+        kept.append((missed, over))
         shown = "  ".join("-" if np.isnan(value) else f"{value:.1f}" for value in best)
         print(f"seed {seed}: hv {volume:.0f}  R {shown}  misses {missed}  over {over}", flush=True)
-    table = np.array(rows)
-    volumes, found = table[:, 0], table[:, 1:-3]
-    missed, over, seconds = table[:, -3:].T
+
+    table = np.array(list(rows.values()))
+    volumes, found = table[:, 0], table[:, 1:]
+    missed, over = np.sum(kept, 0)
     returns = "  ".join(
         f"R({limit:g}) {np.nanmean(own):.1f} (-: {int(np.isnan(own).sum())})"
         for limit, own in zip(given.limits, found.T, strict=True)
     )
-    steps = epochs * settings.steps_per_epoch * len(policies if given.sweep else members)
+    steps = epochs * settings.steps_per_epoch * len(rules)
     print(
         f"{given.task} {method} {' '.join(given.set)}: {given.seeds} seeds of {steps:.3g} steps, "
-        f"{np.mean(seconds):.0f} s each; hv {volumes.mean():.0f} ± {volumes.std(ddof=1):.0f}; "
-        f"{returns}; of {len(table) * len(given.limits)} limits {missed.sum():.0f} missed, "
-        f"{over.sum():.0f} over"
+        f"{seconds / given.seeds:.0f} s each; hv {volumes.mean():.0f} ± {volumes.std(ddof=1):.0f}; "
+        f"{returns}; of {len(table) * len(given.limits)} limits {missed} missed, {over} over"
     )
+    if given.save:
+        given.save.write_text(json.dumps(rows))
+    if given.beside:
+        beside = {int(seed): row for seed, row in json.loads(given.beside.read_text()).items()}
+        compare(rows, beside, ["hv", *(f"R({limit:g})" for limit in given.limits)])
 
 
 if __name__ == "__main__":
