@@ -69,6 +69,8 @@ class ConditionedLearner(PPOLearner):
             membership, by_member(found.advantage), self.settings.standardise
         )
         samples = samples_of(known, advantage, found, 10.0**log_lambda)
+        if self.settings.kl_stop == "worst":
+            samples = samples._replace(parts=membership)
         learned = improved(
             self.settings, self.family, state, samples, found, keys, progress, active
         )
