@@ -148,7 +148,8 @@ def main() -> None:
     volumes, found = table[:, 0], table[:, 1:]
     missed, over = np.sum(kept, 0)
     returns = "  ".join(
-        f"R({limit:g}) {np.nanmean(own):.1f} (-: {int(np.isnan(own).sum())})"
+        f"R({limit:g}) {np.nanmean(own):.1f} ± {np.nanstd(own, ddof=1):.1f}"
+        f" (-: {np.isnan(own).sum()})"
         for limit, own in zip(given.limits, found.T, strict=True)
     )
     steps = epochs * settings.steps_per_epoch * len(rules)
