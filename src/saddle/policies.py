@@ -128,8 +128,10 @@ class DialPolicy:
         """The policy at these multipliers. The dial's inputs then are constants, which add to the
         first layer's biases.
         """
+        inputs = np.asarray(self.dial.inputs(self._log_lambda(lam)), np.float32)
         (w, b), *rest = self.weights.layers
-        first = self.dial.first_layer(w, b, self._log_lambda(lam))
+        obs_dim = self.form.widths[0]
+        first = w[:obs_dim], b + inputs @ w[obs_dim:]
         weights = self.weights._replace(layers=(first, *rest))
         return NetworkPolicy(self.task, self.form, weights)
 

@@ -54,7 +54,7 @@ def _check_fit(
     spec: TaskSpec,
 ) -> None:
     """The policy takes the task's observations and gives its kind of actions."""
-    obs_dim = _obs_dim(facts, layers[0][0].shape[0])
+    obs_dim = layers[0][0].shape[0] - _dial_width(facts)
     choices = tuple(facts["choices"])
     action_dim = action_entries(layers[-1][0].shape[1], choices, facts["squash"])
     if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
@@ -145,8 +145,6 @@ def _read_facts(path: Path) -> dict[str, Any]:
     if choices and squash:
         raise SaddleError(f"{path} has choices, and squash; choices have nothing to squash")
     facts.setdefault("dial", None)
-    if isinstance(facts["dial"], dict):
-        facts["dial"].setdefault("film", False)
     _check_dial(facts["dial"], path)
     return facts
 
@@ -165,9 +163,9 @@ def _check_dial(dial: Any, path: Path) -> None:
         )
 
 
-def _obs_dim(facts: dict[str, Any], inputs: int) -> int:
-    """How many of the network's inputs are the observation."""
-    return Dial(**facts["dial"]).obs_dim(inputs) if facts["dial"] else inputs
+def _dial_width(facts: dict[str, Any]) -> int:
+    """How many inputs of the network are the dial's."""
+    return facts["dial"]["constraints"] if facts["dial"] else 0
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -209,7 +207,7 @@ def _layers(
             f"{path} has hidden layers {widths}, but {facts_path} says {facts.get('hidden')}"
         )
     inputs = {arrays[name].shape for name in ("obs_mean", "obs_var")}
-    obs_dim = _obs_dim(facts, weights[0].shape[0])
+    obs_dim = weights[0].shape[0] - _dial_width(facts)
     outputs = weights[-1].shape[1]
     choices = facts["choices"]
     squash = facts["squash"]

@@ -207,8 +207,8 @@ def test_a_member_is_the_same_alone_and_after_a_checkpoint(layout, tmp_path):
 
 
 @cache
-def one_member(film=False):
-    return population("study", [0], film=film)
+def one_member():
+    return population("study", [0])
 
 
 def test_the_kl_that_stops_is_the_worst_stratums_if_so_chosen():
@@ -234,9 +234,8 @@ def test_a_lambda_stays_for_an_episode(layout):
     np.testing.assert_array_equal(np.asarray(worlds.seen[..., 1:] != drawn[-1])[..., 0], ended[-1])
 
 
-@pytest.mark.parametrize("film", [False, True])
-def test_the_exported_policy_is_the_one_that_was_trained(tmp_path, film):
-    run = one_member(film)
+def test_the_exported_policy_is_the_one_that_was_trained(tmp_path):
+    run = one_member()
     state = run.init()
     for _ in range(3):
         state, _ = run.epoch(state)

@@ -13,7 +13,6 @@ from jax import Array
 
 from saddle.collect.rollout import Decision, Rollout, by_member
 from saddle.dial_inputs import Dial
-from saddle.learners import adam
 from saddle.learners.api import Learned
 from saddle.learners.conditioned import strata
 from saddle.learners.conditioned.settings import Conditioned
@@ -21,12 +20,6 @@ from saddle.learners.conditioned.strata import Strata
 from saddle.learners.ppo.learner import PPOLearner, estimate, improved, samples_of
 from saddle.learners.ppo.minibatch import PPOState, init
 from saddle.tasks.spec import TaskSpec
-
-
-def _with_inputs(net: Any, count: int) -> Any:
-    """The network with so many more inputs, which do nothing yet."""
-    (w, b), *rest = net
-    return (jnp.pad(w, ((0, count), (0, 0))), b), *rest
 
 
 class ConditionedLearner(PPOLearner):
@@ -38,22 +31,13 @@ class ConditionedLearner(PPOLearner):
         super().__init__(settings, spec)
         constraints = len(spec.constraints)
         low, high = settings.lambda_low, settings.lambda_high
-        self.dial = Dial(low, high, constraints, settings.film)
+        self.dial = Dial(low, high, constraints)
         self.strata = Strata(low, high, settings.strata_of(constraints), constraints)
 
     def init(self, key: Array) -> PPOState:
         """One untrained member, whose networks see the observation and the dial."""
         inputs = self.spec.obs_dim + self.dial.constraints
-        state = init(key, self.settings, inputs, self.family, self.dial.constraints)
-        unmoved = self.dial.width(self.spec.obs_dim) - self.dial.constraints
-        actor = state.actor._replace(net=_with_inputs(state.actor.net, unmoved))
-        critics = tuple(_with_inputs(critic, unmoved) for critic in state.critics)
-        return state._replace(
-            actor=actor,
-            critics=critics,
-            actor_adam=adam.init(actor),
-            critic_adams=tuple(adam.init(critic) for critic in critics),
-        )
+        return init(key, self.settings, inputs, self.family, self.dial.constraints)
 
     def draw_context(self, worlds: int, key: Array) -> Array:
         """log10 of the multipliers [worlds, m] that episodes have until they end."""
@@ -103,7 +87,7 @@ class ConditionedLearner(PPOLearner):
         """
         if facts["dial"] is None:
             first = arrays["w0"]
-            unmoved = np.zeros((self.dial.width(self.spec.obs_dim), first.shape[1]), first.dtype)
+            unmoved = np.zeros((self.dial.constraints, first.shape[1]), first.dtype)
             arrays = arrays | {"w0": np.concatenate([first, unmoved])}
             facts = facts | {"dial": self.dial._asdict()}
         return super().begin_from(state, arrays, facts)
@@ -117,7 +101,7 @@ class ConditionedLearner(PPOLearner):
         obs_dim + m].
         """
         size = self.spec.obs_dim
-        return self.dial.behind(obs[..., :size], obs[..., size:])
+        return jnp.concatenate([obs[..., :size], self.dial.inputs(obs[..., size:])], -1)
 
     def _episodes(self, membership: Array, finished: Array, counted: Array) -> dict[str, Array]:
         """Mean return [K] and costs [K * m] of the episodes that ended, by stratum, NaN where none

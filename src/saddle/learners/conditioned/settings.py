@@ -47,10 +47,6 @@ class Conditioned(PPO):
     scaled in each part apart, and returns and costs are logged for each. None: 9; of two
     constraints 5 each, of more 3 each.
     """
-    film: bool = False
-    """Let lambda scale what the first layer sees as well as shift it: its weights move linearly
-    with log lambda, instead of its biases alone.
-    """
     kl_stop: KLStop = "mean"
     """Whose KL ends a member's passes where it exceeds `target_kl`: the 'mean' of all samples, or
     that of the 'worst' of the strata.
@@ -93,11 +89,9 @@ class Conditioned(PPO):
         return ACCELERATOR if accelerated else LAPTOP
 
     def member_bytes(self, obs_dim: int, action_dim: int, constraints: int) -> int:
-        """As PPO's, with the dial's inputs."""
-        inputs = obs_dim + constraints * (1 + obs_dim * self.film)
-        return super().member_bytes(inputs, action_dim, constraints)
+        """As PPO's, with an input for each multiplier."""
+        return super().member_bytes(obs_dim + constraints, action_dim, constraints)
 
     def flop(self, obs_dim: int, action_dim: int, constraints: int) -> float:
-        """As PPO's, with the dial's inputs."""
-        inputs = obs_dim + constraints * (1 + obs_dim * self.film)
-        return super().flop(inputs, action_dim, constraints)
+        """As PPO's, with an input for each multiplier."""
+        return super().flop(obs_dim + constraints, action_dim, constraints)
