@@ -29,7 +29,7 @@ from saddle import tasks
 from saddle.analysis.frontier import hypervolume, trace
 from saddle.config import Member
 from saddle.dial_search import search
-from saddle.learners import LearnerSettings
+from saddle.learners import Conditioned, LearnerSettings
 from saddle.multipliers import Fixed
 from saddle.policies import DialPolicy, NetworkPolicy, of_arrays
 from saddle.population import Population
@@ -136,8 +136,13 @@ def main() -> None:
         missed = over = 0
         if not given.sweep:
             (policy,) = policies
-            missed, over = dialled(policy, given.limits, given.episodes)
-            policies = [policy.at(lam) for lam in LAMBDAS]
+            if not isinstance(settings, Conditioned) or settings.told == "lambda":
+                missed, over = dialled(policy, given.limits, given.episodes)
+                policies = [policy.at(lam) for lam in LAMBDAS]
+            else:
+                costs, _ = frontier([policy.at(limit) for limit in given.limits], given.episodes)
+                print(f"seed {seed}: told {given.limits} it costs {costs.round(1)}")
+                policies = [policy.at(limit) for limit in policy.dial.settings(len(LAMBDAS))]
         volume, best = judged(policies, given.limits, given.episodes)
         rows[seed] = [volume, *best]
         kept.append((missed, over))
