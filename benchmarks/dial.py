@@ -7,12 +7,13 @@
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --set batch=250 --beside default.json
 
 Trains what `saddle frontier` trains on this machine, with other settings where --set says so, and
-plays it for fresh episodes as trained, with its noise. Prints for each seed, and for all together:
-the hypervolume at nine multipliers from 0.1 to 10, the best return among those that keep each
-limit ('-': none does), and how the dial keeps the limits: 'misses' are limits that no setting
-keeps, 'over' mean costs that lie above the limit by more than their 95 % interval. All seeds are
-one population. --beside compares with what --save kept of another run, seed by seed: the mean
-difference, its standard error, and the p-value of a paired t-test.
+plays it for fresh episodes as trained, with its noise. All seeds are one population. Prints for
+each seed, and for all together: the hypervolume at nine multipliers from 0.1 to 10; R, the best
+return among those that keep each limit ('-': none does); D, the return where `saddle dial` sets it
+for each limit; and how that keeps the limits: 'misses' are limits that no setting keeps, 'over'
+mean costs that lie above the limit by more than their 95 % interval. --beside compares with what
+--save kept of another run, seed by seed: the mean difference, its standard error, and the p-value
+of a paired t-test.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import dataclasses
 import json
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -64,15 +66,27 @@ def best_return(costs: np.ndarray, returns: np.ndarray, limit: float) -> float:
     return float(kept.max()) if kept.size else np.nan
 
 
-def dialled(policy: DialPolicy, limits: list[float], episodes: int) -> tuple[int, int]:
-    """Of the limits: how many no setting keeps, and how many are exceeded."""
+class Dialled(NamedTuple):
+    """What a search for the settings that keep some limits comes to."""
+
+    returns: list[float]  # of fresh episodes, NaN where no setting keeps the limit
+    missed: int
+    over: int
+
+
+def dialled(policy: DialPolicy, limits: list[float], episodes: int) -> Dialled:
+    """The returns at the limits, how many no setting keeps, and how many are exceeded."""
     missed = over = 0
+    returns = []
     for found in search("", policy, [(limit,) for limit in limits], episodes, as_trained=True):
         (cost,) = found.costs
         assert cost.lo is not None
-        missed += found.verdict not in ("kept", "does not bind")
+        kept = found.verdict in ("kept", "does not bind")
+        value = found.returns.value
+        returns.append(value if kept and value is not None else np.nan)
+        missed += not kept
         over += found.verdict == "kept" and cost.lo > found.limits[0]
-    return missed, over
+    return Dialled(returns, missed, over)
 
 
 def judged(
@@ -84,6 +98,11 @@ def judged(
     return volume, [best_return(costs, returns, limit) for limit in limits]
 
 
+def words(values: list[float]) -> str:
+    """Returns at the limits."""
+    return "  ".join("-" if np.isnan(value) else f"{value:.1f}" for value in values)
+
+
 def compare(rows: dict[int, list[float]], beside: dict[int, list[float]], names: list[str]) -> None:
     """Print the differences of what both runs have for the same seeds."""
     seeds = sorted(rows.keys() & beside.keys())
@@ -91,6 +110,8 @@ def compare(rows: dict[int, list[float]], beside: dict[int, list[float]], names:
     theirs = np.array([beside[seed] for seed in seeds], float)
     for name, change in zip(names, (ours - theirs).T, strict=True):
         known = change[~np.isnan(change)]
+        if known.size < 2:
+            continue
         error = known.std(ddof=1) / np.sqrt(known.size)
         _, p_value = stats.ttest_1samp(known, 0.0)
         print(f"  {name}: {known.mean():+.1f} ± {error:.1f} (p {p_value:.2f}, {known.size} seeds)")
@@ -133,41 +154,45 @@ def main() -> None:
     kept = []
     for place, seed in enumerate(seeds):
         policies = every[place * len(rules) : (place + 1) * len(rules)]
-        missed = over = 0
+        found = Dialled([np.nan] * len(given.limits), 0, 0)
         if not given.sweep:
             (policy,) = policies
+            found = dialled(policy, given.limits, given.episodes)
             if not isinstance(settings, Conditioned) or settings.told == "lambda":
-                missed, over = dialled(policy, given.limits, given.episodes)
                 policies = [policy.at(lam) for lam in LAMBDAS]
             else:
                 costs, _ = frontier([policy.at(limit) for limit in given.limits], given.episodes)
                 print(f"seed {seed}: told {given.limits} it costs {costs.round(1)}")
                 policies = [policy.at(limit) for limit in policy.dial.settings(len(LAMBDAS))]
         volume, best = judged(policies, given.limits, given.episodes)
-        rows[seed] = [volume, *best]
-        kept.append((missed, over))
-        shown = "  ".join("-" if np.isnan(value) else f"{value:.1f}" for value in best)
-        print(f"seed {seed}: hv {volume:.0f}  R {shown}  misses {missed}  over {over}", flush=True)
+        rows[seed] = [volume, *best, *found.returns]
+        kept.append((found.missed, found.over))
+        print(
+            f"seed {seed}: hv {volume:.0f}  R {words(best)}  D {words(found.returns)}  "
+            f"misses {found.missed}  over {found.over}",
+            flush=True,
+        )
 
+    names = ["hv"]
+    names += [f"{kind}({limit:g})" for kind in "RD" for limit in given.limits]
     table = np.array(list(rows.values()))
-    volumes, found = table[:, 0], table[:, 1:]
     missed, over = np.sum(kept, 0)
-    returns = "  ".join(
-        f"R({limit:g}) {np.nanmean(own):.1f} ± {np.nanstd(own, ddof=1):.1f}"
-        f" (-: {np.isnan(own).sum()})"
-        for limit, own in zip(given.limits, found.T, strict=True)
-    )
     steps = epochs * settings.steps_per_epoch * len(rules)
     print(
         f"{given.task} {method} {' '.join(given.set)}: {given.seeds} seeds of {steps:.3g} steps, "
-        f"{seconds / given.seeds:.0f} s each; hv {volumes.mean():.0f} ± {volumes.std(ddof=1):.0f}; "
-        f"{returns}; of {len(table) * len(given.limits)} limits {missed} missed, {over} over"
+        f"{seconds / given.seeds:.0f} s each; of {len(table) * len(given.limits)} limits "
+        f"{missed} missed, {over} over"
     )
+    for name, column in zip(names, table.T, strict=True):
+        known = column[~np.isnan(column)]
+        lost = f" ({column.size - known.size} without)" if known.size < column.size else ""
+        if known.size > 1:
+            print(f"  {name}: {known.mean():.1f} ± {known.std(ddof=1):.1f}{lost}")
     if given.save:
         given.save.write_text(json.dumps(rows))
     if given.beside:
         beside = {int(seed): row for seed, row in json.loads(given.beside.read_text()).items()}
-        compare(rows, beside, ["hv", *(f"R({limit:g})" for limit in given.limits)])
+        compare(rows, beside, names)
 
 
 if __name__ == "__main__":
