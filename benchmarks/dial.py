@@ -31,7 +31,7 @@ from saddle import tasks
 from saddle.analysis.frontier import hypervolume, trace
 from saddle.config import Member
 from saddle.dial_search import search
-from saddle.learners import Conditioned, LearnerSettings
+from saddle.learners import LearnerSettings
 from saddle.multipliers import Fixed
 from saddle.policies import DialPolicy, NetworkPolicy, of_arrays
 from saddle.population import Population
@@ -158,12 +158,7 @@ def main() -> None:
         if not given.sweep:
             (policy,) = policies
             found = dialled(policy, given.limits, given.episodes)
-            if not isinstance(settings, Conditioned) or settings.told == "lambda":
-                policies = [policy.at(lam) for lam in LAMBDAS]
-            else:
-                costs, _ = frontier([policy.at(limit) for limit in given.limits], given.episodes)
-                print(f"seed {seed}: told {given.limits} it costs {costs.round(1)}")
-                policies = [policy.at(limit) for limit in policy.dial.settings(len(LAMBDAS))]
+            policies = [policy.at(lam) for lam in LAMBDAS]
         volume, best = judged(policies, given.limits, given.episodes)
         rows[seed] = [volume, *best, *found.returns]
         kept.append((found.missed, found.over))

@@ -72,15 +72,6 @@ def test_so_it_is_where_objectives_are_clipped_apart_and_the_worst_stratum_stops
     np.testing.assert_allclose(found, 1 / (1 + np.array(LAMBDAS)), atol=0.06)
 
 
-def test_a_policy_that_is_told_a_limit_finds_the_lambda_that_keeps_it():
-    """The cost is a^2 and the spread's square at a = 1 / (1 + lambda)."""
-    choices = {"told": "limit", "limit_low": 0.02, "limit_high": 0.8, "lambda_lr": 0.05}
-    *_, metrics = trained(BANDIT, epochs=80, target_kl=0.05, **choices)
-    limits = Strata(0.02, 0.8, 9, 1).centres()[3:, 0]  # below, the spread costs as much
-    np.testing.assert_allclose(metrics["dial_cost"][0, 3:], limits, rtol=0.2)
-    np.testing.assert_allclose(metrics["dial_lambda"][0, 3:], limits**-0.5 - 1, rtol=0.5)
-
-
 def test_the_strata_log_the_frontier():
     """Return -(a - 1)^2 and cost a^2 at a = 1 / (1 + lambda), with the spread that all share."""
     *_, metrics = trained(BANDIT)
@@ -290,8 +281,6 @@ def test_it_begins_from_a_policy_without_a_dial(tmp_path):
         ({"lambda_low": 0.0}, "lambda_low is 0.0"),
         ({"lambda_high": 0.01}, "above lambda_low"),
         ({"strata": 1}, "at least 2"),
-        ({"told": "price"}, "told is 'price'; it must be one of 'lambda', 'limit'"),
-        ({"limit_high": 1.0}, "limit_high is 1.0; it must be above limit_low"),
         ({"kl_stop": "median"}, "kl_stop is 'median'; it must be one of 'mean', 'worst'"),
     ],
 )

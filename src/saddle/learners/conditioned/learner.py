@@ -61,27 +61,8 @@ class ConditionedLearner(PPOLearner):
         The rule's lam is not used. Advantages are standardised among samples with like multipliers,
         as those of a policy that is told another price are of another size.
         """
-        told, membership = self.told(rollout)
-        return self.learn_at(told, membership, state, rollout, keys, progress, active)
-
-    def told(self, rollout: Rollout) -> tuple[Array, Array]:
-        """log10 of what the policy was told with every sample [M, N, m], and the stratum of it [M,
-        N, K].
-        """
-        told = by_member(rollout.obs[..., self.spec.obs_dim :])
-        return told, jax.vmap(self.strata.membership)(told)
-
-    def learn_at(
-        self,
-        log_lambda: Array,
-        membership: Array,
-        state: PPOState,
-        rollout: Rollout,
-        keys: Array,
-        progress: Array,
-        active: Array,
-    ) -> Learned:
-        """Learn with every sample's costs at its own multipliers [M, N, m]."""
+        log_lambda = by_member(rollout.obs[..., self.spec.obs_dim :])
+        membership = jax.vmap(self.strata.membership)(log_lambda)
         known = rollout._replace(obs=self._seen(rollout.obs), next_obs=self._seen(rollout.next_obs))
         found = estimate(self.settings, state.critics, known)
         advantage = jax.vmap(strata.standardised, (0, 0, None))(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from saddle.checks import at_least, one_of, positive
+from saddle.checks import one_of, positive
 from saddle.errors import SaddleError
 from saddle.learners.ppo.settings import PPO
 from saddle.multipliers.counts import usual_count
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from saddle.learners.conditioned.learner import ConditionedLearner
     from saddle.tasks.spec import TaskSpec
 
-
-Told = Literal["lambda", "limit"]
-"""What the policy is told."""
 
 KLStop = Literal["mean", "worst"]
 """Whose KL ends passes: all samples', or that of the stratum which moved furthest."""
@@ -50,16 +47,6 @@ class Conditioned(PPO):
     scaled in each part apart, and returns and costs are logged for each. None: 9; of two
     constraints 5 each, of more 3 each.
     """
-    told: Told = "lambda"
-    """What the policy is told: its 'lambda', or a 'limit' drawn from a range instead, whose lambda
-    is learned for each stratum of the range.
-    """
-    limit_low: float = 5.0
-    """Least limit of an episode."""
-    limit_high: float = 200.0
-    """Largest limit of an episode."""
-    lambda_lr: float = 0.1
-    """Of log10 of a stratum's lambda, an epoch, where the mean cost is twice its limit or more."""
     kl_stop: KLStop = "mean"
     """Whose KL ends a member's passes where it exceeds `target_kl`: the 'mean' of all samples, or
     that of the 'worst' of the strata.
@@ -67,13 +54,6 @@ class Conditioned(PPO):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "told", get_args(Told))
-        positive(self, "limit_low")
-        if not self.limit_high > self.limit_low:
-            raise SaddleError(
-                f"limit_high is {self.limit_high}; it must be above limit_low, {self.limit_low}"
-            )
-        at_least(self, "lambda_lr", 0.0)
         one_of(self, "kl_stop", get_args(KLStop))
         positive(self, "lambda_low")
         if not self.lambda_high > self.lambda_low:
@@ -99,11 +79,7 @@ class Conditioned(PPO):
         """The algorithm with these settings, for a task."""
         from saddle.learners.conditioned.learner import ConditionedLearner
 
-        if self.told == "lambda":
-            return ConditionedLearner(self, spec)
-        from saddle.learners.conditioned.limits import LimitLearner
-
-        return LimitLearner(self, spec)
+        return ConditionedLearner(self, spec)
 
     @classmethod
     def for_machine(cls, accelerated: bool) -> "Conditioned":
