@@ -281,7 +281,6 @@ def test_it_begins_from_a_policy_without_a_dial(tmp_path):
         ({"lambda_low": 0.0}, "lambda_low is 0.0"),
         ({"lambda_high": 0.01}, "above lambda_low"),
         ({"strata": 1}, "at least 2"),
-        ({"beta_of": "each"}, "beta_of is 'each'; it must be one of 'all', 'stratum'"),
         ({"kl_stop": "median"}, "kl_stop is 'median'; it must be one of 'mean', 'worst'"),
     ],
 )

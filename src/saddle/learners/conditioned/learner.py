@@ -37,11 +37,7 @@ class ConditionedLearner(PPOLearner):
     def init(self, key: Array) -> PPOState:
         """One untrained member, whose networks see the observation and the dial."""
         inputs = self.spec.obs_dim + self.dial.constraints
-        state = init(key, self.settings, inputs, self.family, self.dial.constraints)
-        if self.settings.beta_of == "all":
-            return state
-        shape = (self.strata.count, self.dial.constraints)
-        return state._replace(beta=jnp.broadcast_to(state.beta, shape))
+        return init(key, self.settings, inputs, self.family, self.dial.constraints)
 
     def draw_context(self, worlds: int, key: Array) -> Array:
         """log10 of the multipliers [worlds, m] that episodes have until they end."""
@@ -73,8 +69,6 @@ class ConditionedLearner(PPOLearner):
             membership, by_member(found.advantage), self.settings.standardise
         )
         samples = samples_of(known, advantage, found, 10.0**log_lambda)
-        if self.settings.beta_of == "stratum":
-            samples = samples._replace(strata=membership)
         if self.settings.kl_stop == "worst":
             samples = samples._replace(parts=membership)
         learned = improved(
@@ -83,8 +77,6 @@ class ConditionedLearner(PPOLearner):
         logged = jax.vmap(self._episodes)(
             membership, by_member(rollout.finished), by_member(rollout.counted)
         )
-        if self.settings.beta_of == "stratum":
-            logged["beta"] = jnp.mean(learned.state.beta, 1)
         return learned._replace(metrics=learned.metrics | logged)
 
     def begin_from(

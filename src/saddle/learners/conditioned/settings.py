@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from saddle.tasks.spec import TaskSpec
 
 
-BetaOf = Literal["all", "stratum"]
-"""Whose gradients make beta."""
-
 KLStop = Literal["mean", "worst"]
 """Whose KL ends passes: all samples', or that of the stratum which moved furthest."""
 
@@ -50,10 +47,6 @@ class Conditioned(PPO):
     scaled in each part apart, and returns and costs are logged for each. None: 9; of two
     constraints 5 each, of more 3 each.
     """
-    beta_of: BetaOf = "all"
-    """Whose gradients make beta: those of 'all' samples, or in each 'stratum' its own. The strata's
-    mean is then logged.
-    """
     kl_stop: KLStop = "mean"
     """Whose KL ends a member's passes where it exceeds `target_kl`: the 'mean' of all samples, or
     that of the 'worst' of the strata.
@@ -61,7 +54,6 @@ class Conditioned(PPO):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "beta_of", get_args(BetaOf))
         one_of(self, "kl_stop", get_args(KLStop))
         positive(self, "lambda_low")
         if not self.lambda_high > self.lambda_low:

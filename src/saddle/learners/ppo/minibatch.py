@@ -27,7 +27,7 @@ class PPOState(NamedTuple):
     critics: tuple[Net, ...]  # S of them
     actor_adam: adam.Adam
     critic_adams: tuple[adam.Adam, ...]
-    beta: Array  # [m]; of strata [K, m]
+    beta: Array  # [m]
 
 
 class Samples(NamedTuple):
@@ -44,8 +44,6 @@ class Samples(NamedTuple):
     """Of the critics."""
     lam: Float[Array, "*M N m"]
     """The multipliers that price the costs."""
-    strata: Float[Array, "*M N K"] | None = None
-    """A 1 in each row, where the sample belongs, if every stratum has a beta of its own."""
     parts: Float[Array, "*M N K"] | None = None
     """A 1 in each row, where the sample belongs. Passes stop by the KL of the part that moved
     furthest; None: by that of all samples.
@@ -187,17 +185,12 @@ def _actor_gradient(
     scores = _scores(ppo, family, state.actor, view, samples)
     ratio = jnp.exp(scores.log_prob - samples.log_prob)
     norms, deltas = _surrogate_norms(ppo, view, scores, weight * ratio, samples.advantage)
-    if ppo.rsi == "off":
-        beta = jnp.ones_like(state.beta)
-    elif samples.strata is None:
-        beta = scale.refreshed(ppo, state.beta, *norms)
-    else:
-        beta = _beta_of_strata(ppo, view, scores, weight * ratio, samples, state.beta)
+    off = ppo.rsi == "off"
+    beta = jnp.ones_like(state.beta) if off else scale.refreshed(ppo, state.beta, *norms)
     weigh = _apart if ppo.clip_apart else _combined
     reward_advantage = samples.advantage[:, 0]
     cost_advantages = samples.advantage[:, 1:]
-    prices = _beta_of_samples(samples, beta)
-    advantages = weigh(reward_advantage, cost_advantages, samples.lam, prices)  # [O, N]
+    advantages = weigh(reward_advantage, cost_advantages, samples.lam, beta)  # [O, N]
 
     clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantages
     surrogate = jnp.sum(weight * jnp.minimum(ratio * advantages, clipped))
@@ -264,31 +257,6 @@ def _entropy_gradient(
     deltas = choose(ppo).deltas(ppo, view, scores.trace, output_slope)
     (net,) = choose(ppo).weighted_gradients(ppo, view, scores.trace, deltas, weight[None])
     return _Bonus(net, log_std_slope)
-
-
-def _beta_of_strata(
-    ppo: PPO, view: Any, scores: _Scores, weight: Array, samples: Samples, beta: Array
-) -> Array:
-    """Beta [K, m] after a look at the gradients of each stratum's own samples; that of a stratum
-    without any stays.
-    """
-    assert samples.strata is not None
-    signals = weight * samples.advantage.T
-    weights = samples.strata.T[:, None] * signals
-    weights = weights.reshape(-1, weight.size)
-    squares, _ = choose(ppo).weighted_squares(ppo, view, scores.trace, scores.slope.output, weights)
-    norms = jnp.sqrt(squares + jnp.sum((weights @ scores.slope.log_std) ** 2, 1))
-    norms = norms.reshape(-1, signals.shape[0])
-    found = scale.refreshed(ppo, beta, norms[:, :1], norms[:, 1:])
-    there = samples.strata.sum(0) > 0
-    return jnp.where(there[:, None], found, beta)
-
-
-def _beta_of_samples(samples: Samples, beta: Array) -> Array:
-    """What prices each sample's costs [N, m]; of all samples together [m]."""
-    if samples.strata is None:
-        return beta
-    return beta[jnp.argmax(samples.strata, -1)]
 
 
 def _surrogate_norms(
