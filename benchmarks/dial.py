@@ -3,20 +3,29 @@
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 20
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --set rsi_ema=0.9 passes=4
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --sweep 9
+    python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --save default.json
+    python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --set batch=250 --beside default.json
 
 Trains what `saddle frontier` trains on this machine, with other settings where --set says so, and
-plays it for fresh episodes as trained, with its noise. Prints for each seed, and for all together:
-the hypervolume at nine multipliers from 0.1 to 10, the best return among those that keep each
-limit ('-': none does), and how the dial keeps the limits: 'misses' are limits that no setting
-keeps, 'over' mean costs that lie above the limit by more than their 95 % interval.
+plays it for fresh episodes as trained, with its noise. All seeds are one population. Prints for
+each seed, and for all together: the hypervolume at nine multipliers from 0.1 to 10; R, the best
+return among those that keep each limit ('-': none does); D, the return where `saddle dial` sets it
+for each limit; and how that keeps the limits: 'misses' are limits that no setting keeps, 'over'
+mean costs that lie above the limit by more than their 95 % interval. --beside compares with what
+--save kept of another run, seed by seed: the mean difference, its standard error, and the p-value
+of a paired t-test.
 """
 
 import argparse
 import ast
 import dataclasses
+import json
 import time
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from saddle import tasks
 from saddle.analysis.frontier import hypervolume, trace
@@ -57,15 +66,55 @@ def best_return(costs: np.ndarray, returns: np.ndarray, limit: float) -> float:
     return float(kept.max()) if kept.size else np.nan
 
 
-def dialled(policy: DialPolicy, limits: list[float], episodes: int) -> tuple[int, int]:
-    """Of the limits: how many no setting keeps, and how many are exceeded."""
+class Dialled(NamedTuple):
+    """What a search for the settings that keep some limits comes to."""
+
+    returns: list[float]  # of fresh episodes, NaN where no setting keeps the limit
+    missed: int
+    over: int
+
+
+def dialled(policy: DialPolicy, limits: list[float], episodes: int) -> Dialled:
+    """The returns at the limits, how many no setting keeps, and how many are exceeded."""
     missed = over = 0
+    returns = []
     for found in search("", policy, [(limit,) for limit in limits], episodes, as_trained=True):
         (cost,) = found.costs
         assert cost.lo is not None
-        missed += found.verdict not in ("kept", "does not bind")
+        kept = found.verdict in ("kept", "does not bind")
+        value = found.returns.value
+        returns.append(value if kept and value is not None else np.nan)
+        missed += not kept
         over += found.verdict == "kept" and cost.lo > found.limits[0]
-    return missed, over
+    return Dialled(returns, missed, over)
+
+
+def judged(
+    policies: list[NetworkPolicy], limits: list[float], episodes: int
+) -> tuple[float, list[float]]:
+    """Hypervolume of these policies, and the best return at each limit."""
+    costs, returns = frontier(policies, episodes)
+    volume = hypervolume(trace(costs, returns), (200.0, 0.0))
+    return volume, [best_return(costs, returns, limit) for limit in limits]
+
+
+def words(values: list[float]) -> str:
+    """Returns at the limits."""
+    return "  ".join("-" if np.isnan(value) else f"{value:.1f}" for value in values)
+
+
+def compare(rows: dict[int, list[float]], beside: dict[int, list[float]], names: list[str]) -> None:
+    """Print the differences of what both runs have for the same seeds."""
+    seeds = sorted(rows.keys() & beside.keys())
+    ours = np.array([rows[seed] for seed in seeds], float)
+    theirs = np.array([beside[seed] for seed in seeds], float)
+    for name, change in zip(names, (ours - theirs).T, strict=True):
+        known = change[~np.isnan(change)]
+        if known.size < 2:
+            continue
+        error = known.std(ddof=1) / np.sqrt(known.size)
+        _, p_value = stats.ttest_1samp(known, 0.0)
+        print(f"  {name}: {known.mean():+.1f} ± {error:.1f} (p {p_value:.2f}, {known.size} seeds)")
 
 
 def main() -> None:
@@ -81,6 +130,8 @@ def main() -> None:
     parser.add_argument("--limits", type=float, nargs="+", default=[10, 25, 50, 100])
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--save", type=Path, help="keep every seed's numbers in this file")
+    parser.add_argument("--beside", type=Path, help="a file that --save wrote")
     given = parser.parse_args()
 
     method = "sweep" if given.sweep else "dial"
@@ -90,41 +141,53 @@ def main() -> None:
     epochs = EPOCHS[method]
     if given.steps:
         epochs = int(given.steps) // settings.steps_per_epoch
-    rows = []
-    for seed in range(given.first_seed, given.first_seed + given.seeds):
-        began = time.monotonic()
-        missed = over = 0
-        if given.sweep:
-            lambdas = np.geomspace(0.1, 10, given.sweep)
-            members = [Member(seed, Fixed(float(lam))) for lam in lambdas]
-            policies = trained(given.task, settings, members, epochs)
-        else:
-            members = [Member(seed, settings.usual_rule())]
-            (policy,) = trained(given.task, settings, members, epochs)
-            policies = [policy.at(lam) for lam in LAMBDAS]
-        seconds = time.monotonic() - began
-        costs, returns = frontier(policies, given.episodes)
+    rules = [settings.usual_rule()]
+    if given.sweep:
+        rules = [Fixed(float(lam)) for lam in np.geomspace(0.1, 10, given.sweep)]
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    members = [Member(seed, rule) for seed in seeds for rule in rules]
+
+    began = time.monotonic()
+    every = trained(given.task, settings, members, epochs)
+    seconds = time.monotonic() - began
+    rows: dict[int, list[float]] = {}
+    kept = []
+    for place, seed in enumerate(seeds):
+        policies = every[place * len(rules) : (place + 1) * len(rules)]
+        found = Dialled([np.nan] * len(given.limits), 0, 0)
         if not given.sweep:
-            missed, over = dialled(policy, given.limits, given.episodes)
-        volume = hypervolume(trace(costs, returns), (200.0, 0.0))
-        best = [best_return(costs, returns, limit) for limit in given.limits]
-        rows.append([volume, *best, missed, over, seconds])
-        shown = "  ".join("-" if np.isnan(value) else f"{value:.1f}" for value in best)
-        print(f"seed {seed}: hv {volume:.0f}  R {shown}  misses {missed}  over {over}", flush=True)
-    table = np.array(rows)
-    volumes, found = table[:, 0], table[:, 1:-3]
-    missed, over, seconds = table[:, -3:].T
-    returns = "  ".join(
-        f"R({limit:g}) {np.nanmean(own):.1f} (-: {int(np.isnan(own).sum())})"
-        for limit, own in zip(given.limits, found.T, strict=True)
-    )
-    steps = epochs * settings.steps_per_epoch * len(policies if given.sweep else members)
+            (policy,) = policies
+            found = dialled(policy, given.limits, given.episodes)
+            policies = [policy.at(lam) for lam in LAMBDAS]
+        volume, best = judged(policies, given.limits, given.episodes)
+        rows[seed] = [volume, *best, *found.returns]
+        kept.append((found.missed, found.over))
+        print(
+            f"seed {seed}: hv {volume:.0f}  R {words(best)}  D {words(found.returns)}  "
+            f"misses {found.missed}  over {found.over}",
+            flush=True,
+        )
+
+    names = ["hv"]
+    names += [f"{kind}({limit:g})" for kind in "RD" for limit in given.limits]
+    table = np.array(list(rows.values()))
+    missed, over = np.sum(kept, 0)
+    steps = epochs * settings.steps_per_epoch * len(rules)
     print(
         f"{given.task} {method} {' '.join(given.set)}: {given.seeds} seeds of {steps:.3g} steps, "
-        f"{np.mean(seconds):.0f} s each; hv {volumes.mean():.0f} ± {volumes.std(ddof=1):.0f}; "
-        f"{returns}; of {len(table) * len(given.limits)} limits {missed.sum():.0f} missed, "
-        f"{over.sum():.0f} over"
+        f"{seconds / given.seeds:.0f} s each; of {len(table) * len(given.limits)} limits "
+        f"{missed} missed, {over} over"
     )
+    for name, column in zip(names, table.T, strict=True):
+        known = column[~np.isnan(column)]
+        lost = f" ({column.size - known.size} without)" if known.size < column.size else ""
+        if known.size > 1:
+            print(f"  {name}: {known.mean():.1f} ± {known.std(ddof=1):.1f}{lost}")
+    if given.save:
+        given.save.write_text(json.dumps(rows))
+    if given.beside:
+        beside = {int(seed): row for seed, row in json.loads(given.beside.read_text()).items()}
+        compare(rows, beside, names)
 
 
 if __name__ == "__main__":

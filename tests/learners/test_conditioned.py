@@ -38,9 +38,9 @@ LAMBDAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 @cache
-def trained(task, epochs=120, steps_per_epoch=1024):
+def trained(task, epochs=120, steps_per_epoch=1024, **choices):
     """The policy with a dial, and what its last epoch logged."""
-    learner = Conditioned(steps_per_epoch=steps_per_epoch, **PLAIN)
+    learner = Conditioned(steps_per_epoch=steps_per_epoch, **(PLAIN | choices))
     limits = (1.0,) * len(tasks.spec_of(task).constraints)
     population = Population(task, learner, [Member(0, Dial(), limits)], epochs * steps_per_epoch)
     state = population.init()
@@ -61,6 +61,13 @@ def action(folder, lam):
 
 def test_one_policy_is_the_best_at_every_lambda(tmp_path):
     folder = saved(tmp_path, BANDIT)
+    found = [float(action(folder, lam)[0]) for lam in LAMBDAS]
+    np.testing.assert_allclose(found, 1 / (1 + np.array(LAMBDAS)), atol=0.06)
+
+
+def test_so_it_is_where_objectives_are_clipped_apart_and_the_worst_stratum_stops(tmp_path):
+    choices = {"clip_apart": True, "kl_stop": "worst", "target_kl": 0.05}
+    folder = saved(tmp_path, BANDIT, epochs=50, **choices)
     found = [float(action(folder, lam)[0]) for lam in LAMBDAS]
     np.testing.assert_allclose(found, 1 / (1 + np.array(LAMBDAS)), atol=0.06)
 
@@ -175,8 +182,8 @@ SMALL = {"hidden": (8, 8), "steps_per_epoch": 80, "passes": 2, "batch": 40}
 LAYOUTS = {"study": {}, "wide": {"layout": "wide", "worlds": 8}}
 
 
-def population(layout, seeds, task=None):
-    learner = Conditioned(**SMALL, **LAYOUTS[layout])
+def population(layout, seeds, task=None, **choices):
+    learner = Conditioned(**(SMALL | LAYOUTS[layout] | choices))
     return Population(task or Regulator(), learner, [Member(seed, Dial()) for seed in seeds], 800)
 
 
@@ -199,6 +206,20 @@ def test_a_member_is_the_same_alone_and_after_a_checkpoint(layout, tmp_path):
     jax.tree.map(np.testing.assert_array_equal, again.members, state.members)
 
 
+@cache
+def one_member():
+    return population("study", [0])
+
+
+def test_the_kl_that_stops_is_the_worst_stratums_if_so_chosen():
+    """Neither stops here, so that both take the same steps."""
+    mean, worst = one_member(), population("study", [0], kl_stop="worst")
+    _, by_mean = mean.epoch(mean.init())
+    _, by_worst = worst.epoch(worst.init())
+    np.testing.assert_array_equal(by_worst["loss_pi"], by_mean["loss_pi"])
+    assert by_worst["kl"][0] > by_mean["kl"][0] > 0
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_lambda_stays_for_an_episode(layout):
     run = population(layout, [0])
@@ -214,7 +235,7 @@ def test_a_lambda_stays_for_an_episode(layout):
 
 
 def test_the_exported_policy_is_the_one_that_was_trained(tmp_path):
-    run = population("study", [0])
+    run = one_member()
     state = run.init()
     for _ in range(3):
         state, _ = run.epoch(state)
@@ -260,6 +281,7 @@ def test_it_begins_from_a_policy_without_a_dial(tmp_path):
         ({"lambda_low": 0.0}, "lambda_low is 0.0"),
         ({"lambda_high": 0.01}, "above lambda_low"),
         ({"strata": 1}, "at least 2"),
+        ({"kl_stop": "median"}, "kl_stop is 'median'; it must be one of 'mean', 'worst'"),
     ],
 )
 def test_wrong_settings_are_told(wrong, said):

@@ -9,12 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from saddle.learners import PPO
 from saddle.learners.networks.gaussian import Gaussian
 from saddle.learners.networks.gpu import backend
 from saddle.learners.ppo import minibatch
-from saddle.learners.ppo.passes import Improvement, improve
+from saddle.learners.ppo.passes import Improvement, furthest, improve
 
 MEMBERS, SAMPLES, OBS, ACT = 4, 300, 3, 2
 
@@ -51,6 +53,16 @@ STOPPING = PPO(hidden=(8, 8), passes=6, batch=64, target_kl=0.05)
 @functools.cache
 def all_together():
     return passes(STOPPING, (MEMBERS,))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 3)), min_size=1, max_size=30))
+def test_the_part_that_moved_furthest_says_when_to_stop(samples):
+    kl, places = (np.array(values) for values in zip(*samples, strict=True))
+    found = furthest(jnp.asarray(kl, jnp.float32), jnp.eye(5)[places])
+    wanted = max(kl[places == place].mean() for place in places)
+    assert float(found) == pytest.approx(wanted, abs=1e-6)
+    assert float(found) >= float(furthest(jnp.asarray(kl, jnp.float32), None)) - 1e-6
 
 
 @pytest.mark.parametrize("sizes", [(1,), (3,), (4, 2, 1)])

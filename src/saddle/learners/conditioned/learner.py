@@ -69,6 +69,8 @@ class ConditionedLearner(PPOLearner):
             membership, by_member(found.advantage), self.settings.standardise
         )
         samples = samples_of(known, advantage, found, 10.0**log_lambda)
+        if self.settings.kl_stop == "worst":
+            samples = samples._replace(parts=membership)
         learned = self.improved(state, samples, found, keys, progress, active)
         logged = jax.vmap(self._episodes)(
             membership, by_member(rollout.finished), by_member(rollout.counted)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from saddle.checks import positive
+from saddle.checks import one_of, positive
 from saddle.errors import SaddleError
 from saddle.learners.ppo.settings import PPO
 from saddle.multipliers.counts import usual_count
@@ -14,6 +14,10 @@ from saddle.multipliers.rule import Rule
 if TYPE_CHECKING:
     from saddle.learners.conditioned.learner import ConditionedLearner
     from saddle.tasks.spec import TaskSpec
+
+
+KLStop = Literal["mean", "worst"]
+"""Whose KL ends passes: all samples', or that of the stratum which moved furthest."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,14 @@ class Conditioned(PPO):
     scaled in each part apart, and returns and costs are logged for each. None: 9; of two
     constraints 5 each, of more 3 each.
     """
+    kl_stop: KLStop = "mean"
+    """Whose KL ends a member's passes where it exceeds `target_kl`: the 'mean' of all samples, or
+    that of the 'worst' of the strata.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        one_of(self, "kl_stop", get_args(KLStop))
         positive(self, "lambda_low")
         if not self.lambda_high > self.lambda_low:
             raise SaddleError(

@@ -44,6 +44,10 @@ class Samples(NamedTuple):
     """Of the critics."""
     lam: Float[Array, "*M N m"]
     """The multipliers that price the costs."""
+    parts: Float[Array, "*M N K"] | None = None
+    """A 1 in each row, where the sample belongs. Passes stop by the KL of the part that moved
+    furthest; None: by that of all samples.
+    """
 
 
 class Views(NamedTuple):
@@ -183,16 +187,18 @@ def _actor_gradient(
     norms, deltas = _surrogate_norms(ppo, view, scores, weight * ratio, samples.advantage)
     off = ppo.rsi == "off"
     beta = jnp.ones_like(state.beta) if off else scale.refreshed(ppo, state.beta, *norms)
+    weigh = _apart if ppo.clip_apart else _combined
     reward_advantage = samples.advantage[:, 0]
     cost_advantages = samples.advantage[:, 1:]
-    advantage = _combined(reward_advantage, cost_advantages, samples.lam, beta)
+    advantages = weigh(reward_advantage, cost_advantages, samples.lam, beta)  # [O, N]
 
-    clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantage
-    surrogate = jnp.sum(weight * jnp.minimum(ratio * advantage, clipped))
+    clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantages
+    surrogate = jnp.sum(weight * jnp.minimum(ratio * advantages, clipped))
     loss = -surrogate - ppo.entropy * family.entropy(scores.output, log_std)
 
-    free = jnp.where(advantage > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
-    pull = -weight * ratio * advantage * free  # [N], of each sample's score in the loss's gradient
+    free = jnp.where(advantages > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
+    # [N], of each sample's score in the loss's gradient
+    pull = -weight * ratio * jnp.sum(advantages * free, 0)
     (net,) = choose(ppo).weighted_gradients(ppo, view, scores.trace, deltas, pull[None])
     bonus = _entropy_gradient(ppo, family, view, scores, log_std, weight)
     if bonus.net is not None:
@@ -202,11 +208,18 @@ def _actor_gradient(
 
 
 def _combined(reward_adv: Array, cost_adv: Array, lam: Array, beta: Array) -> Array:
-    """(A_r - sum lambda beta A_c) / (1 + sum lambda), each sample at its own multipliers.
+    """(A_r - sum lambda beta A_c) / (1 + sum lambda), each sample at its own multipliers: the one
+    objective that is clipped.
 
-    reward_adv [N], cost_adv and lam [N, m], beta [m] -> [N].
+    reward_adv [N], cost_adv and lam [N, m], beta [m] -> [1, N].
     """
-    return (reward_adv - jnp.sum(cost_adv * (lam * beta), -1)) / (1 + lam.sum(-1))
+    return ((reward_adv - jnp.sum(cost_adv * (lam * beta), -1)) / (1 + lam.sum(-1)))[None]
+
+
+def _apart(reward_adv: Array, cost_adv: Array, lam: Array, beta: Array) -> Array:
+    """The terms of `_combined` [1 + m, N]: as many objectives, each of which is clipped."""
+    terms = jnp.concatenate([reward_adv[:, None], -cost_adv * (lam * beta)], -1)
+    return (terms / (1 + lam.sum(-1, keepdims=True))).T
 
 
 class _Scores(NamedTuple):

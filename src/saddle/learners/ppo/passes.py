@@ -192,12 +192,21 @@ def _member_pass(
     state, views = minibatch.join(ppo, rest, held)
     output = minibatch.outputs(ppo, views.actor, samples.obs)
     log_std = state.actor.log_std
-    kl = family.kl(samples.output, inputs.log_std, output, log_std).mean()
+    kl = furthest(family.kl(samples.output, inputs.log_std, output, log_std), samples.parts)
     entropy = family.entropy(output, log_std)
     stats = jax.tree.map(lambda s: s.mean(0), stats)
     before = (so_far.stats, so_far.kl, so_far.entropy, so_far.passes)
     report = keep((stats, kl, entropy, passes + 1), before)
     return _Progress(rest, held, *report)
+
+
+def furthest(kl: Array, parts: Array | None) -> Array:
+    """The mean of samples' KL [N], or with parts [N, K] that of the part where it is largest."""
+    if parts is None:
+        return kl.mean()
+    sums = jnp.dot(kl, parts, precision="highest")
+    means = sums / jnp.maximum(parts.sum(0), 1)
+    return means.max()
 
 
 def _minibatches(ppo: PPO, count: int, key: Array) -> tuple[Array, Array]:

@@ -65,6 +65,10 @@ class PPO(LearnerSettings):
     """A member stops its passes when KL(old, new), taken after each pass, exceeds this."""
     clip: float = 0.2
     """Of the probability ratio."""
+    clip_apart: bool = False
+    """Clip the surrogates of reward and costs apart and add them up, instead of that of their
+    weighed sum: a sample that has moved far for its reward may still move for its cost.
+    """
     entropy: float = 0.0
     """Weight of the entropy bonus."""
     gamma: float = 0.99
