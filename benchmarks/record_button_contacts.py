@@ -2,10 +2,13 @@
 
 Run in an environment of its own, with Python 3.10, since the reference does not import on 3.11:
     pip install safety-gymnasium==1.0.0 mujoco==2.3.3 gymnasium==0.28.1 "numpy<1.25"
-    python benchmarks/record_button_contacts.py 20000 12 rows/SafetyPointButton1-v0.npz
+    python benchmarks/record_button_contacts.py 50000 40 rows/SafetyPointButton1-v0.npz
 The numbers are the first seed and how many episodes; `saddle parity --golden rows` replays the
-file. `--check FILE` instead repeats the rows of a file, and says how far it is from them; `--every`
-keeps one row of so many of each kind of contact.
+file. With `--touching` only rows in which gremlins touch each other or buttons are kept: those that
+come with Saddle (src/saddle/parity/transitions/SafetyPointButton1-v0.contacts.npz) are of seed
+40000, 7 episodes. `--pairs FILE` also keeps one of 50 of the pairs of gremlins that touched in any
+substep, and the engine's contacts of each: tests/data/box_contacts.npz is of seed 30000, 40
+episodes. `--check FILE` instead repeats the rows of a file, and says how far it is from them.
 
 Left alone, gremlins never meet. So in each episode the robot sometimes drives at the nearest one,
 and now and then a gremlin is put beside another, or beside a button, and left to its spring for
@@ -30,6 +33,9 @@ COSTS = ("cost_hazards", "cost_gremlins", "cost_buttons", "cost_out_of_boundary"
 WIDTH = 0.2  # m, of a gremlin
 STEPS = 60  # of an episode
 PUT_EVERY = 6  # steps between two displacements
+PERIOD = 20.0  # s, of an episode
+SLOTS = 8  # contacts of two boxes at most
+PAIRS_EVERY = 50
 
 
 class Reference:
@@ -38,6 +44,7 @@ class Reference:
     def __init__(self):
         self.env = safety_gymnasium.make(TASK).unwrapped
         self.seen = []  # the bits of each substep's contacts, while a step is recorded
+        self.pairs = []  # of every substep so far: two gremlins that touched, and their contacts
         self.mujoco = _Watched(self)
         underlying.mujoco = self.mujoco
 
@@ -124,6 +131,20 @@ class Reference:
             found |= _bit(names, f"button{goal_button}")
         return found
 
+    def note(self, poses, goal_button):
+        """Remember the contacts of a substep that began with the gremlins at these poses [4, 7]."""
+        self.seen.append(self.bits(goal_button))
+        model, data = self.task.model, self.task.data
+        geoms = [model.geom(f"gremlin{i}obj").id for i in range(GREMLINS)]
+        found = {}
+        for contact in data.contact[: data.ncon]:
+            if contact.geom1 in geoms and contact.geom2 in geoms:
+                pair = geoms.index(contact.geom1), geoms.index(contact.geom2)
+                numbers = [contact.dist, *contact.pos, *contact.frame[:3]]
+                found.setdefault(pair, []).append(numbers)
+        for (first, second), contacts in found.items():
+            self.pairs.append((poses[first], poses[second], contacts))
+
 
 class _Watched:
     """MuJoCo as the reference sees it: contacts are noted after every substep."""
@@ -136,8 +157,9 @@ class _Watched:
         return getattr(mujoco, name)
 
     def mj_step(self, model, data):
+        poses = data.qpos[3:].reshape(GREMLINS, 7).copy()
         mujoco.mj_step(model, data)  # type: ignore[attr-defined]
-        self.reference.seen.append(self.reference.bits(self.goal_button))
+        self.reference.note(poses, self.goal_button)
 
 
 def _bit(names, goal_button):
@@ -180,13 +202,13 @@ def nearest_gremlin(reference):
 
 
 def record(seed, episodes):
-    """Layouts and rows of so many episodes from this seed on."""
+    """Layouts and rows of so many episodes from this seed on, and the pairs that touched."""
     reference = Reference()
     layouts, rows = [], []
     for ep in range(episodes):
         rng = np.random.default_rng(seed + ep)
         layouts.append(reference.reset(seed + ep))
-        reference.task.data.time = 0.0
+        reference.task.data.time = rng.uniform(0, PERIOD)
         chases = rng.random() < 0.5
         for step in range(STEPS):
             if step % PUT_EVERY == PUT_EVERY - 1:
@@ -195,16 +217,7 @@ def record(seed, episodes):
             if chases:
                 action = nearest_gremlin(reference) + rng.normal(0, 0.1, 2)
             rows.append({"ep": ep, **reference.state(), "action": action, **reference.step(action)})
-    return layouts, rows
-
-
-def thin(rows, every):
-    """Of the rows of each kind of contact, one of so many."""
-    kept = {}
-    for row in rows:
-        kept.setdefault(row["contact_any"], []).append(row)
-    chosen = [row for kind in kept.values() for row in kind[::every]]
-    return sorted(chosen, key=lambda row: (row["ep"], row["step"]))
+    return layouts, rows, reference.pairs
 
 
 def save(path, layouts, rows):
@@ -218,6 +231,23 @@ def save(path, layouts, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, **arrays)
     print(f"{len(rows)} rows of {len(layouts)} episodes in {path}")
+
+
+def save_pairs(path, pairs):
+    """The poses [n, 7] of both of each pair, and their contacts [n, SLOTS, 7]: distance, point,
+    normal.
+    """
+    contacts = np.zeros((len(pairs), SLOTS, 7))
+    for row, (_, _, found) in enumerate(pairs):
+        contacts[row, : len(found)] = found
+    np.savez_compressed(
+        path,
+        first=np.array([pair[0] for pair in pairs]),
+        second=np.array([pair[1] for pair in pairs]),
+        count=np.array([len(pair[2]) for pair in pairs]),
+        contacts=contacts,
+    )
+    print(f"{len(pairs)} pairs in {path}")
 
 
 def check(path):
@@ -252,14 +282,19 @@ def main():
     parser.add_argument("seed", type=int, nargs="?", default=20000)
     parser.add_argument("episodes", type=int, nargs="?", default=12)
     parser.add_argument("path", type=Path, nargs="?", default=Path("rows", f"{TASK}.npz"))
-    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--touching", action="store_true")
+    parser.add_argument("--pairs", type=Path)
     parser.add_argument("--check", type=Path)
     asked = parser.parse_args()
     if asked.check:
         check(asked.check)
         return
-    layouts, rows = record(asked.seed, asked.episodes)
-    save(asked.path, layouts, thin(rows, asked.every))
+    layouts, rows, pairs = record(asked.seed, asked.episodes)
+    if asked.touching:
+        rows = [row for row in rows if row["contact_any"] & GREMLIN_OBJECT]
+    save(asked.path, layouts, rows)
+    if asked.pairs:
+        save_pairs(asked.pairs, pairs[::PAIRS_EVERY])
 
 
 if __name__ == "__main__":

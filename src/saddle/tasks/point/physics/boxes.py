@@ -18,6 +18,7 @@ from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick, pick_ve
 FACE_RISE = 0.5  # against a face the reference's engine reports half the depth as the distance
 TINY = 1e-15  # slopes below this are degenerate, as in the reference's engine
 SLACK = 1e-12  # share of its overlap by which a face axis is preferred to an edge-edge axis, too
+LEVEL = 1e-9  # rad
 
 
 class Box(NamedTuple):
@@ -197,7 +198,7 @@ def _edge_axis(view: _View) -> _Edge:
     axes = concatenate([axis for _, axis in candidates])  # [9, ...], the owner's axis slowest
     away = jnp.where(axes.dot(view.offset) < 0, -1, 1)
     axes = axes * away
-    gains = jnp.where(real, _gain(view, axes), jnp.inf)
+    gains = jnp.where(real & _leaning(axes), _gain(view, axes), jnp.inf)
     best = jnp.argmin(gains, axis=0)
     axis = pick_vec(best, axes)
     own = (view.axis + 1 + best // 3) % 3
@@ -229,6 +230,14 @@ def _across(edges: Vec, own: int) -> tuple[Array, Vec]:
     length = axis.norm()
     real = length > TINY
     return real, axis * (1 / jnp.where(real, length, 1))
+
+
+def _leaning(axes: Vec) -> Array:
+    """Whether these axes [9, ...] lean from the face's, in float32 by more than what rounding makes
+    of a level box.
+    """
+    noise = 0.0 if axes.z.dtype == jnp.float64 else LEVEL
+    return (axes.z < 0) | (axes.x * axes.x + axes.y * axes.y >= noise**2)
 
 
 def _gain(view: _View, axes: Vec) -> Array:
