@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from saddle.tasks.point.physics import boxes
 from saddle.tasks.point.physics.boxes import Box, Points, box_box
+from saddle.tasks.point.physics.overlap import edge_axis, face_axes, spread, view_from
 from saddle.tasks.point.physics.scenes import SMALL_HALF
 from saddle.tasks.point.physics.vec import Vec, quaternion_axes
 
@@ -74,9 +75,9 @@ def test_the_recorded_pairs_are_hard():
     """Many touch across an upright edge, where less than 1e-7 m decides, and some face to face."""
     with jax.enable_x64(True):
         first, second = (gremlins(recorded()[name]) for name in ("first", "second"))
-        a, b = boxes._spread(*jax.tree.map(jnp.asarray, (first, second)))
-        overlap, code, _ = boxes._face_axes(a, b)
-        gain = np.asarray(boxes._edge_axis(boxes._view(a, b, code)).gain)
+        a, b = spread(*jax.tree.map(jnp.asarray, (first, second)))
+        overlap, code, _ = face_axes(a, b)
+        gain = np.asarray(edge_axis(view_from(a, b, code)).gain)
         by_edge = gain < -boxes.SLACK * np.asarray(overlap)
     assert by_edge.sum() > 30
     assert (by_edge & (gain > -1e-7)).sum() > 20
@@ -117,9 +118,9 @@ def overlaps(place: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, fl
 @cache
 def edge_gain(precision: str):
     def gain(first, second):
-        a, b = boxes._spread(gremlins(first), gremlins(second))
-        overlap, code, _ = boxes._face_axes(a, b)
-        return overlap, boxes._edge_axis(boxes._view(a, b, code)).gain
+        a, b = spread(gremlins(first), gremlins(second))
+        overlap, code, _ = face_axes(a, b)
+        return overlap, edge_axis(view_from(a, b, code)).gain
 
     return jax.jit(gain)
 
