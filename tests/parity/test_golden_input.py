@@ -48,6 +48,25 @@ def test_extra_arrays_and_files_do_not_matter(tmp_path, arrays):
     assert [rows.task for rows in load(tmp_path)] == [TASK]
 
 
+def test_files_beside_a_tasks_file_have_more_of_its_rows(tmp_path, arrays):
+    write(tmp_path, arrays)
+    later = {name: a if name.startswith("ep_") else a[1:3] for name, a in arrays.items()}
+    np.savez(tmp_path / f"{TASK}.more.npz", **later)
+    rows = load(tmp_path)[0]
+    one = load(None, (TASK,))[0]
+    assert rows.rows == 7
+    assert rows.episodes == 2 * one.episodes
+    np.testing.assert_array_equal(rows["qpos"][5:], arrays["qpos"][1:3])
+    np.testing.assert_array_equal(rows.episode("ep_gremlins")[5:], rows.episode("ep_gremlins")[1:3])
+
+
+def test_a_damaged_file_beside_it_is_named(tmp_path, arrays):
+    write(tmp_path, arrays)
+    more = tmp_path / f"{TASK}.more.npz"
+    more.write_bytes(b"x")
+    assert str(more) in complaint(tmp_path)
+
+
 def test_missing_directory(tmp_path):
     assert str(tmp_path / "nowhere") in complaint(tmp_path / "nowhere")
 
@@ -130,8 +149,8 @@ def test_missing_array(tmp_path, arrays, name):
         ("ep_agent", np.zeros(()), "'ep_agent'"),
         ("qvel", np.full((5, 27), np.nan), "not finite"),
         ("obs2", np.full((5, 76), np.inf), "not finite"),
-        ("ep", np.array([0, 0, 0, 0, 36]), "'ep' must hold integers from 0 to 35"),
-        ("ep", np.array([0, 0, 0, 0, -1]), "'ep' must hold integers from 0 to 35"),
+        ("ep", np.array([0, 0, 0, 0, 43]), "'ep' must hold integers from 0 to 42"),
+        ("ep", np.array([0, 0, 0, 0, -1]), "'ep' must hold integers from 0 to 42"),
         ("ep", np.zeros(5), "'ep' must hold integers"),
         ("goal_button", np.full(5, -1), "'goal_button' must hold integers from 0 to 3"),
         ("goal_button2", np.full(5, 4), "'goal_button2' must hold integers from 0 to 3"),

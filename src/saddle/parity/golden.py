@@ -1,4 +1,5 @@
-"""Reference transitions on disk: one `<task>.npz` per task, one row per env step of the reference.
+"""Reference transitions on disk: `<task>.npz`, one row per env step of the reference, and any
+`<task>.<kind>.npz` beside it with more of them.
 
 A row stands alone: the complete state and the action before the step, and everything the reference
 returned. Which rows a file holds, how many, and of how many episodes is its own affair; only names
@@ -6,7 +7,7 @@ and shapes are fixed.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from saddle.tasks.point import specs
 from saddle.tasks.registry import entry
 from saddle.tasks.velocity.bodies import BODIES
 
-TRANSITIONS = Path(__file__).parent / "transitions"  # those that come with Saddle, 4.6 MB
+TRANSITIONS = Path(__file__).parent / "transitions"  # those that come with Saddle, 4.9 MB
 
 # Trailing shape per episode-array of a task; the first axis is the episode.
 _EPISODE: dict[str, dict[str, tuple[int, ...]]] = {
@@ -120,7 +121,24 @@ def load(directory: Path | None, tasks: tuple[str, ...] = ()) -> list[Golden]:
         raise SaddleError(
             f"{directory} holds none of the expected files: {', '.join(p.name for p in missing)}"
         )
-    return [_read(task, path) for task, path in paths.items() if path.is_file()]
+    return [_read_all(task, path) for task, path in paths.items() if path.is_file()]
+
+
+def _read_all(task: str, path: Path) -> Golden:
+    """The rows of a task's file, then those of the files beside it."""
+    golden = _read(task, path)
+    for more in sorted(path.parent.glob(f"{task}.*.npz")):
+        golden = _joined(golden, _read(task, more))
+    return golden
+
+
+def _joined(golden: Golden, more: Golden) -> Golden:
+    """The rows of both; what only one of them holds is left out."""
+    arrays = {}
+    for name in golden.arrays.keys() & more.arrays.keys():
+        later = more[name] + golden.episodes if name == "ep" else more[name]
+        arrays[name] = np.concatenate([golden[name], later])
+    return replace(golden, arrays=arrays)
 
 
 def _read(task: str, path: Path) -> Golden:

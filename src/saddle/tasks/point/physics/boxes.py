@@ -12,19 +12,25 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from saddle.tasks.point.physics.once import add_all, once, unless
-from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick, pick_vec, stack, where
+from saddle.tasks.point.physics.once import once, unless
+from saddle.tasks.point.physics.overlap import (
+    TINY,
+    Box,
+    Edge,
+    Frame,
+    Solid,
+    View,
+    edge_axis,
+    face_axes,
+    into,
+    out_of,
+    spread,
+    view_from,
+)
+from saddle.tasks.point.physics.vec import Vec, concatenate, pick, pick_vec, stack, where
 
 FACE_RISE = 0.5  # against a face the reference's engine reports half the depth as the distance
-TINY = 1e-15  # slopes below this are degenerate, as in the reference's engine
-
-
-class Box(NamedTuple):
-    """Oriented boxes: centre [...], axes [...], half-extents as three arrays or numbers."""
-
-    center: Vec
-    axes: Axes
-    half: tuple[Array | float, Array | float, Array | float]
+SLACK = 1e-12  # share of its overlap by which a face axis is preferred to an edge-edge axis, too
 
 
 class Points(NamedTuple):
@@ -36,14 +42,6 @@ class Points(NamedTuple):
     distance: Array  # m, negative inside
     point: Vec
     normal: Vec  # [C, ...] or [1, ...]
-
-
-class _Solid(NamedTuple):
-    """A box with its axes and half-extents along a leading axis of three."""
-
-    center: Vec  # [...]
-    axes: Vec  # [3, ...]
-    half: Array  # [3, ...]
 
 
 class _Patch(NamedTuple):
@@ -59,159 +57,48 @@ class _Patch(NamedTuple):
     rise: Array  # distance along the normal per unit of z
 
 
-class _Frame(NamedTuple):
-    """Where a patch lives in the world."""
-
-    origin: Vec
-    x: Vec
-    y: Vec
-    z: Vec
-
-
 def box_box(first: Box, second: Box) -> Points:
     """Contacts between two boxes, [24, ...] candidates. The normal points from the first to the
     second.
     """
-    a, b = once(_spread(first, second))
-    by_face = _face_axes(a, b)
-    return unless(by_face[2], lambda: _not_apart_by_faces(a, b, by_face))
+    a, b = once(spread(first, second))
+    overlap, code, apart = face_axes(a, b)
+    return unless(apart, lambda: _not_apart_by_faces(a, b, overlap, code, apart))
 
 
-def _not_apart_by_faces(a: _Solid, b: _Solid, by_face: tuple[Array, Array, Array]) -> Points:
-    by_edge = _edge_axes(a, b)
-    return unless(by_face[2] | by_edge[2], lambda: _touching(a, b, by_face, by_edge))
+def _not_apart_by_faces(a: Solid, b: Solid, overlap: Array, code: Array, apart: Array) -> Points:
+    view = once(view_from(a, b, code))
+    edge = edge_axis(view)
+    apart = apart | (overlap + edge.gain < 0)
+    return unless(apart, lambda: _touching(a, b, view, edge, overlap, apart))
 
 
-def _touching(
-    a: _Solid,
-    b: _Solid,
-    by_face: tuple[Array, Array, Array],
-    by_edge: tuple[Array, Array, Array, Vec],
-) -> Points:
-    """Contacts of boxes, given the least overlaps over their axes; none where an axis separates
-    them.
-    """
-    (overlap, code, apart), (edge_overlap, edge_code, edges_apart, normal) = by_face, by_edge
-    is_edge = edge_overlap < overlap - _slack(overlap)
-    normal, is_edge, code, edge_code = once((normal, is_edge, code, edge_code))
-    face_patch, face_frame, face_normal = _face_patch(a, b, code)
-    edge_patch, edge_frame = _edge_patch(a, b, edge_code, normal)
-    patch = _select(is_edge, edge_patch, face_patch)
-    frame = _Frame(*(where(is_edge, p, q) for p, q in zip(edge_frame, face_frame, strict=True)))
+def _touching(a: Solid, b: Solid, view: View, edge: Edge, overlap: Array, apart: Array) -> Points:
+    """Contacts of boxes, given the axes of least overlap; none where an axis holds them apart."""
+    edge, is_edge = once((edge, edge.gain < -SLACK * overlap))
+    edge_patch, edge_frame = _edge_patch(a, b, edge)
+    patch = _select(is_edge, edge_patch, _face_patch(view))
+    frame = Frame(*(where(is_edge, p, q) for p, q in zip(edge_frame, view.frame, strict=True)))
     patch, frame = once((patch, frame))
     found, distance, local = once(_clip(patch, is_edge))
-    point = frame.origin + frame.x * local.x + frame.y * local.y + frame.z * local.z
-    found = found & ~(apart | edges_apart) & (distance <= 0)
-    return Points(found, distance, point, where(is_edge, normal, face_normal)[None])
+    point = frame.origin + out_of(frame, local)
+    found = found & ~apart & (distance <= 0)
+    face_normal = where(view.of_b, -view.frame.z, view.frame.z)
+    return Points(found, distance, point, where(is_edge, edge.normal, face_normal)[None])
 
 
-def _slack(overlap: Array) -> Array | float:
-    """By how much an edge axis must beat the face axes, m: the reference's 1e-12 of the overlap, or
-    float32's noise.
-    """
-    return 1e-12 * overlap if overlap.dtype == jnp.float64 else 1e-7
-
-
-def _spread(a: Box, b: Box) -> tuple[_Solid, _Solid]:
-    """Both boxes with every array of one shape."""
-    parts = (*a.center, *a.half, *b.center, *b.half)
-    shape = jnp.broadcast_shapes(*(jnp.shape(part) for part in parts))
-    dtype = b.center.x.dtype
-
-    def full(v: Vec) -> Vec:
-        return Vec(*(jnp.broadcast_to(part, shape) for part in v))
-
-    def solid(box: Box) -> _Solid:
-        center = full(box.center)
-        axes = stack([full(axis) for axis in box.axes])
-        half = [jnp.broadcast_to(jnp.asarray(h, dtype), shape) for h in box.half]
-        return _Solid(center, axes, jnp.stack(half))
-
-    return solid(a), solid(b)
-
-
-def _face_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array]:
-    """Least overlap over the six face axes, its code (2 * axis + box), and whether any of them
-    separates.
-    """
-    offset = b.center - a.center
-    cosines = jnp.abs(a.axes[:, None].dot(b.axes[None]))  # [3 of a, 3 of b, ...]
-    over_a = a.half + jnp.sum(cosines * b.half[None], axis=1) - jnp.abs(a.axes.dot(offset))
-    over_b = b.half + jnp.sum(cosines * a.half[:, None], axis=0) - jnp.abs(b.axes.dot(offset))
-    overlaps = jnp.stack([over_a, over_b], axis=1).reshape(6, *over_a.shape[1:])
-    return jnp.min(overlaps, axis=0), jnp.argmin(overlaps, axis=0), jnp.any(overlaps < 0, axis=0)
-
-
-def _edge_axes(a: _Solid, b: _Solid) -> tuple[Array, Array, Array, Vec]:
-    """Least overlap over the nine edge-edge axes, its code (3 * i + j), separation, and the axis
-    from a to b.
-    """
-    offset = b.center - a.center
-    axis = a.axes[:, None].cross(b.axes[None])  # [3, 3, ...]
-    length = axis.norm()
-    real = length > (TINY if length.dtype == jnp.float64 else 1e-4)
-    axis = axis * (1 / jnp.where(real, length, 1))
-    along = axis.dot(offset)
-    axis = axis * jnp.where(along < 0, -1, 1)
-    parts = []
-    for k in range(3):
-        of_a = a.half[k] * jnp.abs(axis.dot(a.axes[k]))
-        of_b = b.half[k] * jnp.abs(axis.dot(b.axes[k]))
-        parts.append(of_a + of_b)
-    reach = add_all(parts)
-    overlaps = jnp.where(real, reach - jnp.abs(along), jnp.inf).reshape(9, *offset.x.shape)
-    code = jnp.argmin(overlaps, axis=0)
-    nine = Vec(*(part.reshape(9, *part.shape[2:]) for part in axis))
-    return jnp.min(overlaps, axis=0), code, jnp.any(overlaps < 0, axis=0), pick_vec(code, nine)
-
-
-def _face_patch(a: _Solid, b: _Solid, code: Array) -> tuple[_Patch, _Frame, Vec]:
-    """The face that owns the axis, the nearest face of the other box above it, and the normal a ->
-    b.
-    """
-    of_b = code % 2 == 1
-    axis = code // 2
-    owner = _Solid(
-        where(of_b, b.center, a.center),
-        where(of_b, b.axes, a.axes),
-        jnp.where(of_b, b.half, a.half),
-    )
-    other = _Solid(
-        where(of_b, a.center, b.center),
-        where(of_b, a.axes, b.axes),
-        jnp.where(of_b, a.half, b.half),
-    )
-    z = pick_vec(axis, owner.axes)
-    z = z * jnp.where(z.dot(other.center - owner.center) < 0, -1, 1)
-    next_ = (axis + 1) % 3
-    last = (axis + 2) % 3
-    frame = _Frame(
-        owner.center + z * pick(axis, owner.half),
-        pick_vec(next_, owner.axes),
-        pick_vec(last, owner.axes),
-        z,
-    )
-    axes = _into(frame, other.axes)
-    toward = jnp.where(
-        axes.z < 0, other.half, -other.half
-    )  # [3, ...]: the corner deepest below the face
-    arms = axes * toward
-    corner = _into(frame, other.center - frame.origin) + Vec(
-        *(jnp.sum(part, axis=0) for part in arms)
-    )
+def _face_patch(view: View) -> _Patch:
+    """The nearest face of the other box above the view's."""
+    axes = view.axes
+    # [3, ...]: the corner deepest below the face
+    arms = axes * jnp.where(axes.z < 0, view.other_half, -view.other_half)
+    above = Vec(view.offset.x, view.offset.y, view.offset.z - view.half[2])
+    corner = above + Vec(*(jnp.sum(part, axis=0) for part in arms))
     first, second, has_first, has_second = _flat_edges(jnp.abs(axes.z) < 0.5, arms * -2.0)
     true = (corner, first, second)
     flat = tuple(Vec(v.x, v.y, jnp.zeros_like(v.z)) for v in true)
     rise = jnp.full_like(corner.x, FACE_RISE)
-    patch = _Patch(
-        true, flat, (has_first, has_second), pick(next_, owner.half), pick(last, owner.half), rise
-    )
-    return patch, frame, where(of_b, -z, z)
-
-
-def _into(frame: _Frame, v: Vec) -> Vec:
-    """World direction -> the frame's coordinates."""
-    return Vec(frame.x.dot(v), frame.y.dot(v), frame.z.dot(v))
+    return _Patch(true, flat, (has_first, has_second), view.half[0], view.half[1], rise)
 
 
 def _flat_edges(flat: Array, edges: Vec) -> tuple[Vec, Vec, Array, Array]:
@@ -227,15 +114,16 @@ def _flat_edges(flat: Array, edges: Vec) -> tuple[Vec, Vec, Array, Array]:
     return keep(1), keep(2), rank[2] > 0, rank[2] > 1
 
 
-def _edge_patch(a: _Solid, b: _Solid, code: Array, normal: Vec) -> tuple[_Patch, _Frame]:
+def _edge_patch(a: Solid, b: Solid, edge: Edge) -> tuple[_Patch, Frame]:
     """A face of a next to its edge, and the face of b next to its edge, projected along the
     normal.
     """
-    i, j = code // 3, code % 3
+    i = edge.of_a
+    j = edge.of_b
     face_a = _most_across(i, pick_vec(j, b.axes), a.axes)
     face_b = _most_across(j, pick_vec(i, a.axes), b.axes)
     z = pick_vec(face_a, a.axes)
-    side = jnp.where(z.dot(normal) > 0, 1, -1)
+    side = jnp.where(pick(face_a, edge.along_a) > 0, 1, -1)
     # The order in which the rectangle's corners are visited matters (_rectangle_corners), hence
     # these directions.
     x_axis = jnp.where(face_a == 0, 2, 0)
@@ -243,22 +131,21 @@ def _edge_patch(a: _Solid, b: _Solid, code: Array, normal: Vec) -> tuple[_Patch,
     x = pick_vec(x_axis, a.axes) * jnp.where(face_a == 0, -side, jnp.where(face_a == 2, side, 1))
     y = pick_vec(y_axis, a.axes) * jnp.where(face_a == 1, -side, 1)
     z = z * side
-    frame = _Frame(a.center + z * pick(face_a, a.half), x, y, z)
-    arms = b.axes * (
-        b.half * jnp.where(b.axes.dot(normal) < 0, 1, -1)
-    )  # towards the edge that touches
+    frame = Frame(a.center + z * pick(face_a, a.half), x, y, z)
+    # towards the edge that touches
+    arms = b.axes * (b.half * jnp.where(edge.along_b < 0, 1, -1))
     along = pick_vec(j, b.axes) * pick(j, b.half)
     sideways = pick_vec(3 - j - face_b, arms)
     corner = b.center + sideways + pick_vec(face_b, arms) + along
     true = (
-        _into(frame, corner - frame.origin),
-        _into(frame, along) * -2.0,
-        _into(frame, sideways) * -2.0,
+        into(frame, corner - frame.origin),
+        into(frame, along) * -2.0,
+        into(frame, sideways) * -2.0,
     )
-    n = _into(frame, normal)
+    n = into(frame, edge.normal)
     rise = 1 / jnp.where(jnp.abs(n.z) < TINY, 1, n.z)
     flat = tuple(v - n * (v.z * rise) for v in true)
-    always = jnp.ones(code.shape, bool)
+    always = jnp.ones(i.shape, bool)
     return _Patch(
         true, flat, (always, always), pick(x_axis, a.half), pick(y_axis, a.half), rise
     ), frame

@@ -26,7 +26,7 @@ PUSH_PARTS = ((0.0, 0.0), (0.2, 0.2), (-0.2, 0.2), (0.2, -0.2), (-0.2, -0.2))
 PUSH_ROUND_SLOTS = 3  # contacts kept of the push box with the robot's sphere
 PUSH_FLAT_SLOTS = 8  # and with its arrow
 PILLAR_SLOTS = 2  # parts of the push box that can be at the pillar at once
-PAIR_SLOTS = 6  # contacts kept between two boxes; at most 4 seen in the reference
+PAIR_SLOTS = 8  # contacts between two boxes: the reference has as many where one lies on another
 WELD_SPRING = 1 / (0.95 * 0.02 * 1.5) ** 2  # 1/s^2
 PUSH_HALVES = ((0.2, 0.2, 0.2),) + 4 * ((0.1, 0.1, 0.2),)
 
