@@ -16,7 +16,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 MARKED := tests/accelerate/test_compiler.py tests/parity/test_env_step.py tests/test_train.py tests/test_doctor.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install browser test lint docs newest newest-tests newest-missing demo format clean force
+.PHONY: help install browser test lint docs slow newest newest-tests newest-missing demo format clean force
 
 help: ## Show these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
@@ -72,6 +72,9 @@ lint: $(TOOLS) ## Lint, check the format and the types
 
 docs: $(TOOLS) ## Build the docs' site in build/site, its links checked: 5 seconds
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+slow: $(TOOLS) ## Run the tests that take long and are not part of 'make test': trainings on Ray, MJX, environments
+	$(BIN)/python -m pytest -n 2 -m slow
 
 newest: ## Run the tests of kernels, parity and training with the newest JAX that pyproject.toml allows
 	@$(MAKE) --no-print-directory $(if $(NEWEST_PYTHON),newest-tests,newest-missing)

@@ -99,6 +99,7 @@ def test_a_dial_has_the_answer_too(tmp_path, capsys):
     assert elsewhere(np.ones(1)) == study.policy(run, multiplier=1.0)(np.ones(1))
 
 
+@pytest.mark.slow
 def test_an_environment_has_the_frontier_of_its_twin_in_jax(out, tmp_path):
     assert command(tmp_path / "twin", task=TWIN, seeds=1) == 0
     ours = assert_found(tmp_path / "twin")

@@ -187,7 +187,7 @@ def population(layout, seeds, task=None, **choices):
     return Population(task or Regulator(), learner, [Member(seed, Dial()) for seed in seeds], 800)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", ["study", pytest.param("wide", marks=pytest.mark.slow)])
 def test_a_member_is_the_same_alone_and_after_a_checkpoint(layout, tmp_path):
     alone, together = population(layout, [3]), population(layout, [1, 3])
     state, both = alone.init(), together.init()
@@ -211,6 +211,7 @@ def one_member():
     return population("study", [0])
 
 
+@pytest.mark.slow
 def test_the_kl_that_stops_is_the_worst_stratums_if_so_chosen():
     """Neither stops here, so that both take the same steps."""
     mean, worst = one_member(), population("study", [0], kl_stop="worst")

@@ -3,6 +3,7 @@ and cost fall.
 """
 
 import numpy as np
+import pytest
 
 from saddle.config import Member
 from saddle.multipliers import Fixed
@@ -12,6 +13,7 @@ from saddle.study.presets import QUICKSTART
 LAMBDAS, EPOCHS, LAST = (0.1, 2.0, 10.0), 40, 8
 
 
+@pytest.mark.slow
 def test_return_and_cost_fall_as_lambda_grows():
     members = [Member(0, Fixed(lam), (25.0,)) for lam in LAMBDAS]
     ppo = QUICKSTART.learner

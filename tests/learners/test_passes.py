@@ -65,7 +65,7 @@ def test_the_part_that_moved_furthest_says_when_to_stop(samples):
     assert float(found) >= float(furthest(jnp.asarray(kl, jnp.float32), None)) - 1e-6
 
 
-@pytest.mark.parametrize("sizes", [(1,), (3,), (4, 2, 1)])
+@pytest.mark.parametrize("sizes", [(1,), (3, 1)])
 def test_groups_do_not_matter(sizes):
     learner, together = all_together()
     _, apart = passes(STOPPING, sizes)

@@ -70,6 +70,7 @@ def test_critics_say_what_episodes_come_to():
         np.testing.assert_allclose(came, own, atol=0.01)
 
 
+@pytest.mark.slow
 def test_regulator():
     """Values of many steps, through targets and episodes that are cut off by their time limit."""
     limit, lams = 6.5, (0.25, 1.0)

@@ -35,7 +35,12 @@ def train(task, limits, changes):
     return {key: last(np.stack([row[key] for row in rows])) for key in ("return", "cost", "lambda")}
 
 
-@pytest.mark.parametrize("name", TWINS)
+SLOW = ("Bandit", "Choices")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in TWINS]
+)
 def test_an_environment_is_learned_as_its_twin_is(name):
     twin, options, limits, changes = TWINS[name]
     task = saddle.make(f"learners.twins:{name}Env{options}")

@@ -49,6 +49,7 @@ def make(monkeypatch):
     return functools.cache(PopulationProgram)
 
 
+@pytest.mark.slow
 def test_mjx_in_the_wide_layout_stops_resumes_and_merges(tmp_path, make):
     whole, _ = work(PLAN, tmp_path / "whole", make=make)
     assert whole.runs["status"].to_list() == ["done"] * 2 and whole.manifest["precision"] == "bf16"

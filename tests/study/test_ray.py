@@ -77,6 +77,7 @@ def test_a_node_dies_and_the_results_are_those_of_one_process(tmp_path, cluster)
     assert not list(study.path.rglob("*.stop"))
 
 
+@pytest.mark.slow
 def test_environments_are_made_where_units_run(tmp_path, cluster, monkeypatch):
     """By references alone: of Gymnasium's registry, of a module in the folder that the study was
     started from, and of one there for another interpreter.

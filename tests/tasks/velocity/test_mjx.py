@@ -165,6 +165,7 @@ def test_mistakes_are_named(monkeypatch):
         make(HOPPER, engine="mjx-jax")
 
 
+@pytest.mark.slow
 def test_reference_rows_and_worlds_that_end():
     """Ant through auto-reset, in one batch: some of the reference's rows with contact; then a world
     that goes on, one that is too high and one at its last step.
