@@ -1,6 +1,5 @@
 """Settings of the whole suite."""
 
-import gc
 import os
 from pathlib import Path
 
@@ -16,10 +15,6 @@ import shapes
 from hypothesis import settings
 
 shapes.install()
-
-# Traces and programs leave millions of objects that stay. Looking through all of them at every turn
-# took a tenth of the processor.
-gc.set_threshold(200_000, 50, 50)
 
 # A first example compiles, which takes longer than any deadline worth having. The same examples
 # each time, so that what fails is what was changed.
