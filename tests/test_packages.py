@@ -41,7 +41,7 @@ CASES = [
         "--cost range=info:cost_out_of_range --episode-length 50",
         ("collisions", "range"),
         id="bullet-safety-gym",
-        marks=package("bullet_safety_gym"),
+        marks=[package("bullet_safety_gym"), package("pybullet")],
     ),
 ]
 SMALL = (
