@@ -3,11 +3,10 @@
 import os
 from pathlib import Path
 
-# Compiling is most of what the suite does. Cheaper code generation saves a part of that and loses
-# no speed; it has to be asked for before JAX is there.
-os.environ["XLA_FLAGS"] = (
-    f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=1".strip()
-)
+import cheap_code
+
+# It has to be asked for before JAX is there.
+os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *cheap_code.FLAGS]).strip()
 
 import jax
 import pytest
