@@ -14,10 +14,10 @@ from tyro.conf import Positional, UseAppendAction, arg, subcommand
 
 import saddle
 from saddle import process, references, streams
-from saddle.cli_bench import Engine, Json, Tasks, bench, bench_learner, bench_study
-from saddle.cli_environment import EnvironmentOptions
-from saddle.cli_parse import Verbs, parse
-from saddle.cli_study import Log, imports, study
+from saddle.cli.bench import Engine, Json, Tasks, bench, bench_learner, bench_study
+from saddle.cli.environment import EnvironmentOptions
+from saddle.cli.parse import Verbs, parse
+from saddle.cli.study import Log, imports, study
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, whole
 from saddle.errors import OutputError, SaddleError
 from saddle.learners import PPO, LearnerSettings, learner_class

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from saddle import process
-from saddle.cli_parse import Verbs
-from saddle.cli_seeds import SeedOptions
+from saddle.cli.parse import Verbs
+from saddle.cli.seeds import SeedOptions
 from saddle.learners import Layout, Precision
 
 study = Verbs()

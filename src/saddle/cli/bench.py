@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from saddle.cli_environment import EnvironmentOptions
-from saddle.cli_parse import Verbs
+from saddle.cli.environment import EnvironmentOptions
+from saddle.cli.parse import Verbs
 from saddle.learners import PPO, LearnerSettings, Precision
 
 Json = Annotated[
