@@ -108,8 +108,10 @@ def _print(report: Report) -> None:
         console().print("\nnothing that would make a training wrong or slow")
         return
     console().print("")
-    marks = {True: Text("wrong", style="red"), False: Text("note", style="yellow")}
-    lines = [(marks[problem.wrong], problem.text) for problem in report.problems]
+    lines = []
+    for problem in report.problems:
+        mark = Text("wrong", style="red") if problem.wrong else Text("note", style="yellow")
+        lines.append((mark, problem.text))
     print_table(console(), columns, lines, heading=False)
 
 
