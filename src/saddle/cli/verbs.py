@@ -23,13 +23,10 @@ class Verbs(SubcommandApp):
     with theirs.
     """
 
-    def command(self, func: Any = None, **options: Any) -> Any:
+    def command(self, func: Any, **options: Any) -> Any:
         """Register a function, or a group of verbs, as the parser's own `command` does."""
-        if func is None:
-            return functools.partial(self.command, **options)
         group = isinstance(func, SubcommandApp)
-        super().command(func if group else _later(func), **options)
-        return func
+        return super().command(func if group else _later(func), **options)
 
     def parsed(self, argv: Sequence[str], description: str = "") -> functools.partial[Any]:
         """The call that a command line asks for. Leaves by SystemExit after printing help, or what
