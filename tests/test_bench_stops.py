@@ -39,7 +39,7 @@ def test_both_ways_take_the_passes_that_were_recorded(monkeypatch, capsys):
     recorded = np.array([[1, 4], [2, 3], [4, 1]])
     monkeypatch.setattr(stops, "recorded_passes", lambda study, task: recorded)
     taken = []
-    monkeypatch.setattr(stops._Timed, "epoch", noting_passes(taken))
+    monkeypatch.setattr(stops.Timed, "epoch", noting_passes(taken))
     bench_learner("learners.toys:Bandit", 2, 3, TINY, True, RESULTS / "circle1")
     found = json.loads(capsys.readouterr().out)
     expected = [[4, 4], [1, 4], [2, 3], [4, 1], [4, 4], [4, 4], [4, 4]]
@@ -50,10 +50,10 @@ def test_both_ways_take_the_passes_that_were_recorded(monkeypatch, capsys):
 
 
 def noting_passes(taken):
-    """As `_Timed.epoch`, and the passes of both members are noted."""
+    """As `Timed.epoch`, and the passes of both members are noted."""
 
     def epoch(timed):
-        timed._state, metrics = timed._population.epoch(timed._state)
+        timed.state, metrics = timed.population.epoch(timed.state)
         taken.append(metrics["passes"].tolist())
         timed.seconds.append(1.0)
 

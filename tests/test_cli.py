@@ -102,6 +102,18 @@ def test_help_explains_the_rule_that_was_chosen(run):
     assert result.code == 0 and "--multiplier.kp" in result.out
 
 
+def test_the_learner_is_named_before_the_verb_or_after_it(run):
+    before = run("--learner:sac", "frontier", "--help")
+    after = run("frontier", "--learner:sac", "--help")
+    assert before == after and "--learner.polyak" in after.out
+
+
+def test_a_learner_is_of_one_command_alone(run):
+    plain = run("train", "--help")
+    run("train", "--learner:sac", "--help")
+    assert run("train", "--help") == plain
+
+
 def test_no_arguments_show_the_help(run):
     assert run() == run("--help")
 

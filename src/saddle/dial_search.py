@@ -79,7 +79,18 @@ class _Played(NamedTuple):
 
     def joined(self, other: "_Played") -> "_Played":
         """Both."""
-        return _Played(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+        pairs = zip(self, other, strict=True)
+        return _Played(*(np.concatenate(pair) for pair in pairs))
+
+    @property
+    def highest_costs(self) -> np.ndarray:
+        """Upper bounds of the mean costs [n, m]: a setting surely keeps a limit that is above."""
+        return self.costs + self.margins
+
+    @property
+    def lowest_costs(self) -> np.ndarray:
+        """Lower bounds of the mean costs [n, m]: a setting may keep a limit that is above."""
+        return self.costs - self.margins
 
 
 def dial(
@@ -128,11 +139,15 @@ def _dials(path: Path) -> list[tuple[str, DialPolicy]]:
     """Every policy with a dial that `path` holds."""
     if (path / MANIFEST).exists():
         study = open_study(path)
-        runs = [run for run in study.runs["run"] if study.policy_folder(run).is_dir()]
-        all_of_them = [(run, policies.network(study.policy_folder(run))) for run in runs]
+        saved = [run for run in study.runs["run"] if study.policy_folder(run).is_dir()]
+        folders = {run: study.policy_folder(run) for run in saved}
     else:
-        all_of_them = [(path.name, policies.network(path))]
-    found = [(run, policy) for run, policy in all_of_them if isinstance(policy, DialPolicy)]
+        folders = {path.name: path}
+    found = []
+    for run, folder in folders.items():
+        policy = policies.network(folder)
+        if isinstance(policy, DialPolicy):
+            found.append((run, policy))
     if not found:
         raise SaddleError(
             f"{path} holds no policy with a dial; 'saddle frontier' trains one, and so does "
@@ -146,14 +161,17 @@ def _sets(
 ) -> list[tuple[float, ...]]:
     """The sets of limits, one for each constraint; with one constraint every number is a set."""
     constraints = tasks.spec_of(policy.task).constraints
-    flat = [limit for limit in limits if not isinstance(limit, Sequence)]
-    sets: list[tuple[float, ...]] = [
-        tuple(limit) for limit in limits if isinstance(limit, Sequence)
-    ]
+    numbers: list[float] = []
+    sets: list[tuple[float, ...]] = []
+    for limit in limits:
+        if isinstance(limit, Sequence):
+            sets.append(tuple(limit))
+        else:
+            numbers.append(limit)
     if len(constraints) == 1:
-        sets = [(float(limit),) for limit in itertools.chain(flat, *sets)]
-    elif flat:
-        sets.append(tuple(flat))
+        sets = [(float(limit),) for limit in itertools.chain(numbers, *sets)]
+    elif numbers:
+        sets.append(tuple(numbers))
     for one in sets:
         if len(one) != len(constraints):
             raise SaddleError(
@@ -179,12 +197,12 @@ class _Search:
         self.seed = seed
         self.as_trained = as_trained
         self.player = Player(policy.task, policy.form, episodes)
+        self.low_end = math.log10(policy.dial.low)
+        self.high_end = math.log10(policy.dial.high)
         count = GRID.get(policy.dial.constraints, 4)
-        self.ends = math.log10(policy.dial.low), math.log10(policy.dial.high)
-        axis = np.linspace(self.ends[0], self.ends[1], count)
-        axes = [axis] * policy.dial.constraints
+        axis = np.linspace(self.low_end, self.high_end, count)
         self.step = axis[1] - axis[0]
-        self.first_round = self._play(np.array(list(itertools.product(*axes))))
+        self.first_round = self._play(_grid([axis] * policy.dial.constraints))
         self.played = self.first_round
 
     def setting(self, run: str, limits: tuple[float, ...]) -> DialSetting:
@@ -218,53 +236,61 @@ class _Search:
         none does, of those whose cost comes nearest.
         """
         played = self.played
-        above = (played.costs + played.margins - limits).max(1)
+        above = (played.highest_costs - limits).max(1)
         kept = above <= 0
         if kept.any():
-            return played.log_lambda[np.argmax(np.where(kept, played.returns, -np.inf))]
+            returns = np.where(kept, played.returns, -np.inf)
+            return played.log_lambda[np.argmax(returns)]
         return played.log_lambda[np.argmin(above)]
 
     def _verdict(self, best: np.ndarray, limits: np.ndarray) -> Verdict:
-        played = self.played
-        kept = (played.costs + played.margins <= limits).all(1)
+        """What the search alone says; fresh episodes may contradict it."""
+        kept = (self.played.highest_costs <= limits).all(1)
         if kept.any():
-            lowest = np.isclose(best, self.ends[0]).all()
+            lowest = np.isclose(best, self.low_end).all()
             return "does not bind" if lowest else "kept"
-        perhaps = (played.costs - played.margins <= limits).all(1)
+        perhaps = (self.played.lowest_costs <= limits).all(1)
         return "undecided" if perhaps.any() else "not reached"
 
     def _interval(self, best: np.ndarray, limits: np.ndarray) -> tuple[float, float] | None:
         """With one constraint: from the smallest multiplier whose cost may keep the limit to the
         best one, if that surely does.
         """
-        played = self.played
-        kept = (played.costs + played.margins <= limits).any()
+        kept = (self.played.highest_costs <= limits).any()
         if len(limits) > 1 or not kept:
             return None
-        perhaps = played.log_lambda[(played.costs - played.margins)[:, 0] <= limits[0], 0]
-        return float(10.0 ** min(perhaps.min(), best[0])), float(10.0 ** best[0])
+        may_keep = self.played.lowest_costs[:, 0] <= limits[0]
+        smallest = self.played.log_lambda[may_keep, 0].min()
+        return float(10.0 ** min(smallest, best[0])), float(10.0 ** best[0])
 
     def _look_around(self, centre: np.ndarray, step: float) -> None:
         """Play the settings a step away in every direction that were not played yet."""
         axes = [(value - step, value, value + step) for value in centre]
-        around = np.clip(np.array(list(itertools.product(*axes))), *self.ends)
+        around = np.clip(_grid(axes), self.low_end, self.high_end)
         known = {tuple(row) for row in np.round(self.played.log_lambda, 9)}
         fresh = [row for row in around if tuple(np.round(row, 9)) not in known]
         if fresh:
-            self.played = self.played.joined(self._play(np.unique(fresh, axis=0)))
+            now = self._play(np.unique(fresh, axis=0))
+            self.played = self.played.joined(now)
 
     def _play(self, log_lambda: np.ndarray) -> _Played:
         """Settings [n, m]."""
         totals = self._totals(log_lambda, self.seed)
+        returns = totals[:, :, 0]
         costs = totals[:, :, 2:]
-        error = costs.std(1, ddof=1) / math.sqrt(self.episodes)
+        standard_error = costs.std(1, ddof=1) / math.sqrt(self.episodes)
         quantile = float(stdtrit(self.episodes - 1, LEVEL))
-        return _Played(log_lambda, totals[:, :, 0].mean(1), costs.mean(1), quantile * error)
+        return _Played(log_lambda, returns.mean(1), costs.mean(1), quantile * standard_error)
 
     def _totals(self, log_lambda: np.ndarray, seed: int) -> np.ndarray:
         """Return, length and costs of every episode at every setting [n, episodes, 2 + m]."""
         settings = [self.policy.at(_lambda(row)).weights for row in log_lambda]
         return self.player.play([(weights, self.as_trained) for weights in settings], seed)
+
+
+def _grid(axes: Sequence[Sequence[float] | np.ndarray]) -> np.ndarray:
+    """Every combination of values of the axes: [n, number of axes]."""
+    return np.array(list(itertools.product(*axes)))
 
 
 def _lambda(log_lambda: np.ndarray) -> Lambda:

@@ -58,9 +58,8 @@ def _required(package: str) -> str:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding(
-        "machine", "cpu", True, f"{_cores()} cores, {platform.machine()}, {platform.system()}"
-    )
+    cpu = f"{_cores()} cores, {platform.machine()}, {platform.system()}"
+    yield Finding("machine", "cpu", True, cpu)
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     yield Finding("machine", "memory", True, f"{gib:.1f} GiB")
     cards = _nvidia_cards()
@@ -76,12 +75,8 @@ def _machine() -> Iterator[Finding]:
 
 def _software() -> Iterator[Finding]:
     yield Finding("software", "saddle", True, saddle.__version__)
-    yield Finding(
-        "software",
-        "python",
-        True,
-        f"{platform.python_version()}, {platform.python_implementation()}",
-    )
+    python = f"{platform.python_version()}, {platform.python_implementation()}"
+    yield Finding("software", "python", True, python)
     yield _jax()
 
 
@@ -100,9 +95,8 @@ def _engines() -> Iterator[Finding]:
     if warp.ok and not mjx.ok:
         yield dataclasses.replace(warp, ok=False, detail="needs mjx", advice=mjx.advice)
     elif warp.ok and not _accelerators():
-        yield dataclasses.replace(
-            warp, detail=f"{warp.detail}; without an NVIDIA GPU it is slow, and for checks"
-        )
+        detail = f"{warp.detail}; without an NVIDIA GPU it is slow, and for checks"
+        yield dataclasses.replace(warp, detail=detail)
     else:
         yield warp
 
@@ -129,20 +123,14 @@ def _kernels() -> Finding:
     except Exception as error:  # a value that SADDLE_KERNELS cannot have, too
         return Finding("engines", "kernels", False, _first_line(error))
     if not answers:
-        return Finding(
-            "engines", "kernels", False, "there are none for this device; plain JAX runs"
-        )
+        none = "there are none for this device; plain JAX runs"
+        return Finding("engines", "kernels", False, none)
     if all(found.allowed for found in answers.values()):
-        return Finding(
-            "engines", "kernels", True, f"on; {', '.join(answers)}: a kernel compiles and is right"
-        )
+        right = f"on; {', '.join(answers)}: a kernel compiles and is right"
+        return Finding("engines", "kernels", True, right)
     if any(found.by == "switch" for found in answers.values()):
-        return Finding(
-            "engines",
-            "kernels",
-            False,
-            "off by the switch SADDLE_KERNELS=off; plain JAX runs, slower",
-        )
+        off = "off by the switch SADDLE_KERNELS=off; plain JAX runs, slower"
+        return Finding("engines", "kernels", False, off)
     reasons = [f"{kind}: {found.why}" for kind, found in answers.items() if not found.allowed]
     why = f"off by the probe, plain JAX runs, many times slower; {'; '.join(reasons)}"
     return Finding("engines", "kernels", False, why, _required("jax"))
@@ -152,7 +140,9 @@ def _cores() -> int:
     """Cores that this process may use, which in a container or under taskset is fewer than there
     are.
     """
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _nvidia_cards() -> list[str]:
@@ -191,22 +181,24 @@ def _jax() -> Finding:
 def _package(group: str, name: str, module: str, advice: str) -> Finding:
     """Whether a package imports, and its version."""
     try:
-        with contextlib.redirect_stdout(
-            io.StringIO()
-        ):  # MJX prints that Warp is missing, which JSON cannot bear
+        # MJX prints that Warp is missing, which JSON cannot bear.
+        with contextlib.redirect_stdout(io.StringIO()):
             found = importlib.import_module(module)
     except ModuleNotFoundError:
         return Finding(group, name, False, "not installed", advice)
     except Exception as error:
-        return Finding(
-            group, name, False, f"installed, but does not import: {_first_line(error)}", advice
-        )
+        why = f"installed, but does not import: {_first_line(error)}"
+        return Finding(group, name, False, why, advice)
     return Finding(group, name, True, _version(found))
 
 
 def _version(module: ModuleType) -> str:
+    """A module's version, else that of the package that it is a part of."""
     root = sys.modules[module.__name__.partition(".")[0]]
-    return str(getattr(module, "__version__", getattr(root, "__version__", "version unknown")))
+    for one in (module, root):
+        if hasattr(one, "__version__"):
+            return str(one.__version__)
+    return "version unknown"
 
 
 def _gl(backend: str, library: str) -> Finding:
@@ -221,25 +213,23 @@ def _gl(backend: str, library: str) -> Finding:
         return Finding("pictures", backend, False, f"no answer: {_first_line(error)}", library)
     if done.returncode != 0:
         return Finding("pictures", backend, False, "no GL context could be made", library)
-    return Finding(
-        "pictures", backend, True, f"MuJoCo renders without a screen with MUJOCO_GL={backend}"
-    )
+    renders = f"MuJoCo renders without a screen with MUJOCO_GL={backend}"
+    return Finding("pictures", backend, True, renders)
 
 
 def _video() -> Finding:
     try:
         import imageio_ffmpeg
 
-        encoder = (
-            f"imageio-ffmpeg {imageio_ffmpeg.__version__}, ffmpeg "
-            f"{imageio_ffmpeg.get_ffmpeg_version()}"
-        )
+        ffmpeg = imageio_ffmpeg.get_ffmpeg_version()
     except Exception as error:
-        return Finding(
-            "pictures", "video", False, f"no .mp4: {_first_line(error)}", install("video")
-        )
+        why = f"no .mp4: {_first_line(error)}"
+        return Finding("pictures", "video", False, why, install("video"))
+    encoder = f"imageio-ffmpeg {imageio_ffmpeg.__version__}, ffmpeg {ffmpeg}"
     return Finding("pictures", "video", True, encoder)
 
 
 def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    """What an error says first; its name where it says nothing."""
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -168,7 +168,7 @@ def frontier(
         task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
     )
     wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner, method)
-    path = Path(out) if out is not None else Path(f"frontier-{short(name)}")
+    path = Path(f"frontier-{short(name)}") if out is None else Path(out)
     spec = tasks.spec_of(name)
     kinds = tracker_kinds(log)
     study = open_frontier(wish, spec, path, resume)
@@ -229,9 +229,16 @@ def analyze(
 
 def _limit_sets(limits: Limits) -> tuple[tuple[float, ...], ...]:
     """The sets, and numbers together as one more."""
-    sets = [tuple(limit) for limit in limits if isinstance(limit, Sequence)]
-    numbers = tuple(limit for limit in limits if not isinstance(limit, Sequence))
-    return (*sets, numbers) if numbers else tuple(sets)
+    sets: list[tuple[float, ...]] = []
+    numbers: list[float] = []
+    for limit in limits:
+        if isinstance(limit, Sequence):
+            sets.append(tuple(limit))
+        else:
+            numbers.append(limit)
+    if numbers:
+        sets.append(tuple(numbers))
+    return tuple(sets)
 
 
 def import_omnisafe(
@@ -264,7 +271,8 @@ def _listening(
 ) -> Iterator[Listener]:
     """Who is told how a training goes: the callbacks, and a bar."""
     in_notebook = notebook.running()
-    if not (in_notebook if progress is None else progress):
+    shows_a_bar = in_notebook if progress is None else progress
+    if not shows_a_bar:
         yield _Callbacks(on_epoch, on_message)
     elif in_notebook:
         yield _Callbacks(on_epoch, on_message, NotebookBars())

@@ -39,7 +39,8 @@ def read(
         arrays_path, facts_path = _pair(Path(path))
     except OSError as error:
         raise SaddleError(f"cannot read {path}: {error.strerror or error}") from None
-    facts, arrays = _read_facts(facts_path), _read_arrays(arrays_path)
+    facts = _read_facts(facts_path)
+    arrays = _read_arrays(arrays_path)
     layers = _layers(facts, arrays, arrays_path, facts_path)
     spec = spec or tasks.known_spec(facts["task"])
     if spec is not None:
@@ -60,8 +61,7 @@ def _check_fit(
     if (obs_dim, action_dim) != (spec.obs_dim, spec.action_dim):
         raise SaddleError(
             f"{path} maps {obs_dim} observations to {action_dim} actions (trained on "
-            f"{facts['task']}), "
-            f"but {spec.name} has {spec.obs_dim} and {spec.action_dim}"
+            f"{facts['task']}), but {spec.name} has {spec.obs_dim} and {spec.action_dim}"
         )
     if choices != spec.choices:
         raise SaddleError(
@@ -103,14 +103,15 @@ def _pair(path: Path) -> tuple[Path, Path]:
                 f"policy (a folder with policy.npz and policy.json){_own_names()}"
             )
         stem = own / "policy"
-    pair = stem.with_name(stem.name + ".npz"), stem.with_name(stem.name + ".json")
-    for file in pair:
+    arrays = stem.with_name(stem.name + ".npz")
+    facts = stem.with_name(stem.name + ".json")
+    for file in (arrays, facts):
         if not file.is_file():
             raise SaddleError(
                 f"the policy needs {file}, which does not exist; an exported policy is a .npz and "
                 f"a .json"
             )
-    return pair
+    return arrays, facts
 
 
 def _own_names() -> str:
@@ -120,6 +121,7 @@ def _own_names() -> str:
 
 
 def _read_facts(path: Path) -> dict[str, Any]:
+    """The description, with what older ones leave out, and each entry checked by itself."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -131,14 +133,14 @@ def _read_facts(path: Path) -> dict[str, Any]:
             f"{path} has activation {facts.get('activation')!r}; known are {', '.join(ACTIVATIONS)}"
         )
     clip = facts.setdefault("obs_clip", None)
-    if clip is not None and not (isinstance(clip, int | float) and clip > 0):
+    clips = isinstance(clip, int | float) and clip > 0
+    if clip is not None and not clips:
         raise SaddleError(f"{path} has obs_clip {clip!r}; it must be a positive number or null")
     squash = facts.setdefault("squash", False)
     if not isinstance(squash, bool):
         raise SaddleError(f"{path} has squash {squash!r}; it must be true or false")
     choices = facts.setdefault("choices", [])
-    whole = isinstance(choices, list) and all(type(count) is int for count in choices)
-    if not whole or not all(count >= 1 for count in choices):
+    if not isinstance(choices, list) or not all(_is_count(choice) for choice in choices):
         raise SaddleError(
             f"{path} has choices {choices!r}; it must be a list of whole numbers of at least 1"
         )
@@ -147,6 +149,10 @@ def _read_facts(path: Path) -> dict[str, Any]:
     facts.setdefault("dial", None)
     _check_dial(facts["dial"], path)
     return facts
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
 
 
 def _check_dial(dial: Any, path: Path) -> None:
@@ -179,40 +185,64 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _layers(
-    facts: dict, arrays: dict, path: Path, facts_path: Path
+    facts: dict[str, Any], arrays: dict[str, np.ndarray], path: Path, facts_path: Path
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Weights and biases from the observation to the action, checked against each other and the
     description.
     """
-    count = len([name for name in arrays if name.startswith("w") and name[1:].isdigit()])
-    names = [name for i in range(max(count, 1)) for name in (f"w{i}", f"b{i}")] + [
-        "log_std",
-        "obs_mean",
-        "obs_var",
-    ]
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        raise SaddleError(f"{path} lacks {', '.join(missing)}; it is not a whole policy")
-    weights, biases = (
-        [arrays[f"w{i}"] for i in range(count)],
-        [arrays[f"b{i}"] for i in range(count)],
-    )
-    if any(w.ndim != 2 or b.shape != w.shape[1:] for w, b in zip(weights, biases, strict=True)):
-        raise SaddleError(f"{path} has weights and biases that do not fit each other")
-    if any(a.shape[1] != b.shape[0] for a, b in itertools.pairwise(weights)):
-        raise SaddleError(f"{path} has layers that do not fit each other")
-    widths = [w.shape[1] for w in weights[:-1]]
+    layers = _joined_layers(arrays, path)
+    widths = [weights.shape[1] for weights, _ in layers[:-1]]
     if facts.get("hidden") != widths:
         raise SaddleError(
             f"{path} has hidden layers {widths}, but {facts_path} says {facts.get('hidden')}"
         )
-    inputs = {arrays[name].shape for name in ("obs_mean", "obs_var")}
-    obs_dim = weights[0].shape[0] - _dial_width(facts)
-    outputs = weights[-1].shape[1]
+    obs_dim = layers[0][0].shape[0] - _dial_width(facts)
+    outputs = layers[-1][0].shape[1]
+    _check_around_layers(facts, arrays, obs_dim, outputs, path, facts_path)
+    finite = all(np.isfinite(array).all() for array in arrays.values())
+    if not finite or (arrays["obs_var"] < 0).any():
+        raise SaddleError(f"{path} holds values that are not finite, or a negative variance")
+    return layers
+
+
+def _joined_layers(
+    arrays: dict[str, np.ndarray], path: Path
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Weights and biases, checked against each other."""
+    count = len([name for name in arrays if name.startswith("w") and name[1:].isdigit()])
+    names: list[str] = []
+    for i in range(max(count, 1)):
+        names += [f"w{i}", f"b{i}"]
+    names += ["log_std", "obs_mean", "obs_var"]
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise SaddleError(f"{path} lacks {', '.join(missing)}; it is not a whole policy")
+    layers = [(arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(count)]
+    for weights, biases in layers:
+        if weights.ndim != 2 or biases.shape != weights.shape[1:]:
+            raise SaddleError(f"{path} has weights and biases that do not fit each other")
+    for (before, _), (after, _) in itertools.pairwise(layers):
+        if before.shape[1] != after.shape[0]:
+            raise SaddleError(f"{path} has layers that do not fit each other")
+    return layers
+
+
+def _check_around_layers(
+    facts: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    obs_dim: int,
+    outputs: int,
+    path: Path,
+    facts_path: Path,
+) -> None:
+    """The observations' moments and the spread of actions fit a network from so many observations
+    to so many outputs, and these its kind of actions.
+    """
     choices = facts["choices"]
     squash = facts["squash"]
+    moments = {arrays[name].shape for name in ("obs_mean", "obs_var")}
     spreads = 0 if choices or squash else outputs
-    if inputs != {(obs_dim,)} or arrays["log_std"].shape != (spreads,):
+    if moments != {(obs_dim,)} or arrays["log_std"].shape != (spreads,):
         raise SaddleError(f"{path} has obs_mean, obs_var or log_std that do not fit its layers")
     if squash and outputs % 2:
         raise SaddleError(
@@ -224,12 +254,6 @@ def _layers(
             f"{path} has {outputs} outputs, but {facts_path} says choices {choices}, "
             f"{sum(choices)} in all"
         )
-    if (
-        not all(np.isfinite(array).all() for array in arrays.values())
-        or (arrays["obs_var"] < 0).any()
-    ):
-        raise SaddleError(f"{path} holds values that are not finite, or a negative variance")
-    return list(zip(weights, biases, strict=True))
 
 
 def action_entries(outputs: int, choices: Sequence[int], squash: bool) -> int:

@@ -36,25 +36,28 @@ def steps_per_second(task: Any, state: State, seconds: float) -> float:
 
     The task has a member `mjcf`, which gives a world as MuJoCo's model.
     """
-    models = []
-    for world in range(min(LAYOUTS, len(state.steps))):
+    count = min(LAYOUTS, len(state.steps))
+    rates = []
+    for world in range(count):
         one = jax.tree.map(lambda leaf, world=world: leaf[world], state)
-        models.append(mujoco.MjModel.from_xml_string(task.mjcf(one)))
-    return statistics.median(
-        _rate(model, task.spec.episode_length, seconds / len(models)) for model in models
-    )
+        model = mujoco.MjModel.from_xml_string(task.mjcf(one))
+        rates.append(_rate(model, task.spec.episode_length, seconds / count))
+    return statistics.median(rates)
 
 
 def _rate(model: Any, episode: int, seconds: float) -> float:
+    """Env steps per second of one world that is reset after each episode."""
     data = mujoco.MjData(model)
     advance = _advance_with_mocaps if model.nmocap else _advance
     actions = np.random.default_rng(0).uniform(-1, 1, (episode, model.nu))
     advance(model, data)  # the first step touches every page
-    start, done = time.perf_counter(), 0
+    start = time.perf_counter()
+    done = 0
     while time.perf_counter() - start < seconds:
-        if done % episode == 0:
+        step = done % episode
+        if step == 0:
             mujoco.mj_resetData(model, data)
-        data.ctrl[:] = actions[done % episode]
+        data.ctrl[:] = actions[step]
         advance(model, data)
         done += 1
     return done / (time.perf_counter() - start)
@@ -67,5 +70,6 @@ def _advance(model: Any, data: Any) -> None:
 def _advance_with_mocaps(model: Any, data: Any) -> None:
     """The gremlins' targets move before every substep."""
     for _ in range(body.SUBSTEPS):
-        data.mocap_pos[:] = (ORBIT * np.sin(data.time), ORBIT * np.cos(data.time), HEIGHT)
+        angle = data.time
+        data.mocap_pos[:] = (ORBIT * np.sin(angle), ORBIT * np.cos(angle), HEIGHT)
         mujoco.mj_step(model, data)

@@ -1,6 +1,5 @@
 """Training speed of a population: end to end, and rollouts and updates apart."""
 
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -9,13 +8,10 @@ from typing import Any
 
 import jax
 
+from saddle.bench.population import Timed, check_asked, cores, device, runs_at
 from saddle.bench.scan import peak
-from saddle.config import USUAL_LIMIT, Member
-from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings
-from saddle.multipliers import Fixed
 from saddle.population import Population
-from saddle.study.prepare import check_members, constraints
 
 
 @dataclass(frozen=True)
@@ -40,29 +36,24 @@ class Result:
 
 def measure(task: str, members: int, epochs: int, learner: LearnerSettings) -> Result:
     """Compile, run one epoch unseen, and time the next ones."""
-    if members < 1 or epochs < 1:
-        raise SaddleError("--members and --epochs must be at least 1")
-    check_members(task, learner, members)
-    lambdas = [10 ** (-1 + 2 * i / max(members - 1, 1)) for i in range(members)]
-    limits = (USUAL_LIMIT,) * constraints(task)
-    runs = [Member(i, Fixed(lam), limits) for i, lam in enumerate(lambdas)]
-    population = Population(task, learner, runs, (epochs + 2) * 1000 * learner.steps_per_epoch)
+    check_asked(task, learner, members, epochs)
+    runs = runs_at(_spread(members), task)
+    planned_epochs = (epochs + 2) * 1000  # the learning rate stays about as at the beginning
+    population = Population(task, learner, runs, planned_epochs * learner.steps_per_epoch)
     start = time.perf_counter()
-    state, _ = population.epoch(population.init())
+    timed = Timed(population)
+    timed.epoch()
     compile_s = time.perf_counter() - start
-    seconds = []
     for _ in range(epochs):
-        start = time.perf_counter()
-        state, _ = population.epoch(state)
-        seconds.append(time.perf_counter() - start)
-    epoch_s = statistics.median(seconds)
-    rollout_s = median_seconds(population.compile(population.rollout), state, epochs)
+        timed.epoch()
+    epoch_s = statistics.median(timed.seconds[1:])
+    rollout = population.compile(population.rollout)
+    rollout_s = median_seconds(rollout, timed.state, epochs)
     steps = members * learner.steps_per_epoch
-    device = jax.devices()[0]
     return Result(
         task=task,
-        device=f"{device.platform} {device.device_kind}",
-        cores=os.cpu_count() or 1,
+        device=device(),
+        cores=cores(),
         members=members,
         algorithm=learner.algorithm,
         precision=learner.precision,
@@ -73,8 +64,14 @@ def measure(task: str, members: int, epochs: int, learner: LearnerSettings) -> R
         steps_per_second=steps / epoch_s,
         rollout_steps_per_second=steps / rollout_s,
         flop_per_epoch=members * flop(population),
-        peak_bytes=peak(population.executable(state)),
+        peak_bytes=peak(population.executable(timed.state)),
     )
+
+
+def _spread(members: int) -> list[float]:
+    """Multipliers from 0.1 to 10, evenly over their logarithm."""
+    gaps = max(members - 1, 1)
+    return [10 ** (-1 + 2 * i / gaps) for i in range(members)]
 
 
 def flop(population: Population) -> float:

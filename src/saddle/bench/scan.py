@@ -5,7 +5,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,57 +26,73 @@ class Rate:
     diverged: int  # worlds whose physics broke down
 
 
+class _Stepped(NamedTuple):
+    """Worlds after some steps."""
+
+    state: State
+    read: Array  # []: of no use, but that all it is the sum of was computed
+    diverged: Array  # []: worlds whose physics broke down on the way
+
+
 def staggered(task: Task, worlds: int) -> State:
     """Fresh worlds [worlds] with clocks spread over the whole episode, so that a steady share ends
     at every step.
     """
-    state = jax.jit(lambda keys: autoreset.reset(task, keys))(
-        jax.random.split(jax.random.key(0), worlds)
-    )
+    reset = jax.jit(lambda keys: autoreset.reset(task, keys))
+    state = reset(jax.random.split(jax.random.key(0), worlds))
     clocks = autoreset.clocks(task.spec.episode_length, worlds)
     return dataclasses.replace(state, steps=jnp.asarray(clocks, state.steps.dtype))
 
 
 def rate(task: Task, state: State, act: Act, steps: int, repeats: int) -> Rate:
     """Compile so many scanned steps and time them so often; the median counts."""
-
-    def one(
-        carry: tuple[State, Array, Array], key: Array
-    ) -> tuple[tuple[State, Array, Array], None]:
-        state, seen, broken = carry
-        now, ended = autoreset.step(task, state, act(state.obs, key))
-        # Every observation, reward and cost is read, or the compiler would not compute them.
-        read = (
-            jnp.mean(now.obs) + jnp.mean(ended.obs) + jnp.mean(ended.reward) + jnp.mean(ended.cost)
-        )
-        return (now, seen + read, broken + jnp.sum(getattr(ended, "diverged", 0))), None
-
-    def chunk(state: State, key: Array) -> tuple[State, Array, Array]:
-        return jax.lax.scan(
-            one, (state, jnp.zeros(()), jnp.zeros((), int)), jax.random.split(key, steps)
-        )[0]
-
     start = time.perf_counter()
-    compiled = jax.jit(chunk).lower(state, jax.random.key(0)).compile()
+    stepping = jax.jit(_stepping(task, act, steps))
+    compiled = stepping.lower(state, jax.random.key(0)).compile()
     compile_s = time.perf_counter() - start
-    state, *_ = jax.block_until_ready(compiled(state, jax.random.key(1)))  # warm-up
-    seconds, diverged = [], 0
+    state = jax.block_until_ready(compiled(state, jax.random.key(1))).state  # warm-up
+    seconds = []
+    diverged = 0
     for key in jax.random.split(jax.random.key(2), repeats):
         start = time.perf_counter()
-        state, _, broken = jax.block_until_ready(compiled(state, key))
+        stepped = jax.block_until_ready(compiled(state, key))
         seconds.append(time.perf_counter() - start)
-        diverged += int(broken)
-    worlds = state.steps.shape[0]
-    return Rate(worlds * steps / statistics.median(seconds), compile_s, peak(compiled), diverged)
+        state = stepped.state
+        diverged += int(stepped.diverged)
+    env_steps = state.steps.shape[0] * steps
+    return Rate(env_steps / statistics.median(seconds), compile_s, peak(compiled), diverged)
+
+
+def _stepping(task: Task, act: Act, steps: int) -> Callable[[State, Array], _Stepped]:
+    """What makes so many steps of every world."""
+
+    def one(before: _Stepped, key: Array) -> tuple[_Stepped, None]:
+        actions = act(before.state.obs, key)
+        state, ended = autoreset.step(task, before.state, actions)
+        # Every observation, reward and cost is read, or the compiler would not compute them.
+        shown = (state.obs, ended.obs, ended.reward, ended.cost)
+        read = sum(jnp.mean(array) for array in shown)
+        diverged = jnp.sum(getattr(ended, "diverged", 0))
+        return _Stepped(state, before.read + read, before.diverged + diverged), None
+
+    def stepping(state: State, key: Array) -> _Stepped:
+        first = _Stepped(state, jnp.zeros(()), jnp.zeros((), int))
+        stepped, _ = jax.lax.scan(one, first, jax.random.split(key, steps))
+        return stepped
+
+    return stepping
 
 
 def state_bytes(state: State) -> int:
     """Memory of a batched state."""
-    return sum(leaf.nbytes for leaf in jax.tree.leaves(jax.tree.map(_plain, state)))
+    arrays = jax.tree.map(_plain, state)
+    return sum(array.nbytes for array in jax.tree.leaves(arrays))
 
 
 def _plain(leaf: Array) -> Array:
-    return jax.random.key_data(leaf) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
+    """Keys as the numbers that they are made of."""
+    is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jax.random.key_data(leaf) if is_key else leaf
 
 
 def peak(compiled: Any) -> int | None:

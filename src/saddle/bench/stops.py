@@ -3,27 +3,22 @@ smaller groups between passes, and with all of them waiting for the slowest.
 """
 
 import dataclasses
-import os
 import statistics
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
 from jax import Array
 from jaxtyping import Int
 
-from saddle.config import USUAL_LIMIT, Member
+from saddle.bench.population import Timed, check_asked, cores, device, runs_at
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.learners.ppo.learner import PPOLearner
-from saddle.multipliers import Fixed
 from saddle.population import Population
-from saddle.study.prepare import check_members, constraints
 from saddle.study.store import Study, open_study
 from saddle.tasks.spec import TaskSpec
 
@@ -59,11 +54,9 @@ class Result:
 
 def measure(task: str, members: int, epochs: int, learner: LearnerSettings, study: Path) -> Result:
     """Two populations that differ in their groups alone, epoch by epoch in turn."""
-    if members < 1 or epochs < 1:
-        raise SaddleError("--members and --epochs must be at least 1")
     if type(learner) is not PPO:
         raise SaddleError("--stops replays how PPO's members stop; leave --learner:NAME out")
-    check_members(task, learner, members)
+    check_asked(task, learner, members, epochs)
     recorded = recorded_passes(open_study(study), task)
     if recorded.max() > learner.passes:
         raise SaddleError(
@@ -73,26 +66,27 @@ def measure(task: str, members: int, epochs: int, learner: LearnerSettings, stud
     stops = replayed(recorded, members, epochs)
     unstopped = np.full_like(stops, learner.passes)
     schedule = np.concatenate([unstopped[:1], stops, unstopped])
-    regrouped = _Timed(task, members, _settings(learner, schedule, together=False))
-    together = _Timed(task, members, _settings(learner, schedule, together=True))
+    regrouped = _replaying(task, learner, schedule, together=False)
+    together = _replaying(task, learner, schedule, together=True)
     for _ in schedule:
         regrouped.epoch()
         together.epoch()
-    device = jax.devices()[0]
+    with_stops = slice(1, 1 + epochs)  # the first epoch compiles
+    without_stops = slice(1 + epochs, None)
     return Result(
         task=task,
-        device=f"{device.platform} {device.device_kind}",
-        cores=os.cpu_count() or 1,
+        device=device(),
+        cores=cores(),
         members=members,
         precision=learner.precision,
         study=str(study),
         epochs=epochs,
         mean_passes=float(stops.mean()),
         slowest_passes=float(stops.max(1).mean()),
-        regrouped_s=statistics.mean(regrouped.seconds[1 : 1 + epochs]),
-        together_s=statistics.mean(together.seconds[1 : 1 + epochs]),
-        unstopped_regrouped_s=statistics.mean(regrouped.seconds[1 + epochs :]),
-        unstopped_together_s=statistics.mean(together.seconds[1 + epochs :]),
+        regrouped_s=statistics.mean(regrouped.seconds[with_stops]),
+        together_s=statistics.mean(together.seconds[with_stops]),
+        unstopped_regrouped_s=statistics.mean(regrouped.seconds[without_stops]),
+        unstopped_together_s=statistics.mean(together.seconds[without_stops]),
     )
 
 
@@ -102,9 +96,9 @@ def recorded_passes(study: Study, task: str) -> Int[np.ndarray, "epochs runs"]:
     if "passes" not in metrics.columns:
         raise SaddleError(f"{study.path} has no run that takes passes; name a study of PPO's")
     of_task = runs.filter(pl.col("task") == task).get_column("run")
-    rows = metrics.filter(pl.col("run").is_in(of_task.implode()))
-    wide = rows.drop_nulls("passes").pivot(on="run", index="epoch", values="passes").sort("epoch")
-    passes = wide.drop("epoch").drop_nulls()
+    rows = metrics.filter(pl.col("run").is_in(of_task.implode())).drop_nulls("passes")
+    by_run = rows.pivot(on="run", index="epoch", values="passes").sort("epoch")
+    passes = by_run.drop("epoch").drop_nulls()
     if passes.is_empty():
         there = ", ".join(sorted(set(runs["task"])))
         raise SaddleError(f"{study.path} has no passes of {task}; it has runs of {there}")
@@ -118,9 +112,10 @@ def replayed(
     are more members than runs, the next ones do as the same runs did in the epochs that followed.
     """
     count, runs = recorded.shape
-    first = ((np.arange(epochs) + 0.5) * count / epochs).astype(int)
+    first_epoch = ((np.arange(epochs) + 0.5) * count / epochs).astype(int)
     member = np.arange(members)
-    return recorded[(first[:, None] + member // runs) % count, member % runs]
+    epoch = (first_epoch[:, None] + member // runs) % count
+    return recorded[epoch, member % runs]
 
 
 @dataclass(frozen=True)
@@ -158,28 +153,16 @@ class ReplayedLearner(PPOLearner):
 EPOCHS = 100_000  # of a population: the learning rate is as at the beginning in all that are timed
 
 
-def _settings(learner: PPO, schedule: Int[np.ndarray, "epochs members"], *, together: bool) -> PPO:
-    """The learner, replaying."""
-    settings: dict[str, Any] = {}
+def _replaying(
+    task: str, learner: PPO, schedule: Int[np.ndarray, "epochs members"], *, together: bool
+) -> Timed:
+    """A population whose members stop by the schedule."""
+    own: dict[str, Any] = {}
     for field in dataclasses.fields(learner):
-        settings[field.name] = getattr(learner, field.name)
-    settings["target_kl"] = 1e9
+        own[field.name] = getattr(learner, field.name)
+    own["target_kl"] = 1e9
     rows = tuple(tuple(row) for row in schedule.tolist())
-    return ReplayedPPO(**settings, schedule=rows, together=together, epochs=EPOCHS)
-
-
-class _Timed:
-    """A population, and the seconds of each of its epochs."""
-
-    def __init__(self, task: str, members: int, learner: PPO) -> None:
-        limits = (USUAL_LIMIT,) * constraints(task)
-        runs = [Member(i, Fixed(1.0), limits) for i in range(members)]
-        self._population = Population(task, learner, runs, EPOCHS * learner.steps_per_epoch)
-        self._state: Any = self._population.init()
-        self.seconds: list[float] = []
-
-    def epoch(self) -> None:
-        """One more, timed."""
-        start = time.perf_counter()
-        self._state, _ = self._population.epoch(self._state)
-        self.seconds.append(time.perf_counter() - start)
+    settings = ReplayedPPO(**own, schedule=rows, together=together, epochs=EPOCHS)
+    members = schedule.shape[1]
+    runs = runs_at([1.0] * members, task)
+    return Timed(Population(task, settings, runs, EPOCHS * settings.steps_per_epoch))

@@ -2,20 +2,19 @@
 the learner.
 """
 
-import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from saddle import tasks
 from saddle.bench.learner import flop, median_seconds
+from saddle.bench.population import cores, device
 from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings
@@ -61,6 +60,13 @@ class Result:
     finish_s: float  # after the last epoch: last save, one policy per run; once in a study's unit
 
 
+class Span(NamedTuple):
+    """When an epoch was carried out, in seconds of `time.perf_counter`."""
+
+    began: float
+    ended: float
+
+
 class Watched(PopulationProgram):
     """The study's program, and when each of its epochs began and ended."""
 
@@ -68,7 +74,7 @@ class Watched(PopulationProgram):
         self, task: str, learner: LearnerSettings, members: tuple[Member, ...], steps: int
     ) -> None:
         super().__init__(task, learner, members, steps)
-        self.times: list[tuple[float, float]] = []  # s
+        self.times: list[Span] = []
         self.last: Any = None  # state after the newest epoch
 
     def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
@@ -76,7 +82,7 @@ class Watched(PopulationProgram):
         self.last = None
         began = time.perf_counter()
         self.last, metrics = super().epoch(state)
-        self.times.append((began, time.perf_counter()))
+        self.times.append(Span(began, time.perf_counter()))
         return self.last, metrics
 
 
@@ -111,28 +117,30 @@ def measure(
     check_members(name, learner, members)
     plan = _plan(name, members, epochs, learner)
     program, finish_s = _carried_out(plan, folder, on_message)
-    seconds = [end - began for began, end in program.times[1:]]
-    elapsed = program.times[-1][1] - program.times[0][1]
+    first, *counted = program.times
+    seconds = [epoch.ended - epoch.began for epoch in counted]
+    elapsed = counted[-1].ended - first.ended
     population = program.population
-    rollout_s = median_seconds(population.compile(population.rollout), program.last, ROLLOUTS)
-    learning = sum(seconds) - epochs * rollout_s
+    rollout = population.compile(population.rollout)
+    rollout_s = median_seconds(rollout, program.last, ROLLOUTS)
+    collecting = epochs * rollout_s
+    learning = sum(seconds) - collecting
     work = epochs * members * flop(population)
-    device = jax.devices()[0]
     return Result(
         task=name,
         engine=getattr(tasks.make(name), "engine", "jax"),
         layout=learner.layout,
-        device=f"{device.platform} {device.device_kind}",
-        cores=os.cpu_count() or 1,
+        device=device(),
+        cores=cores(),
         members=members,
         precision=learner.precision,
         algorithm=learner.algorithm,
         epochs=epochs,
         steps_per_second=epochs * members * learner.steps_per_epoch / elapsed,
-        first_epoch_s=program.times[0][1] - program.times[0][0],
+        first_epoch_s=first.ended - first.began,
         epoch_s=statistics.median(seconds),
         rollout_s=rollout_s,
-        rollout_share=epochs * rollout_s / elapsed,
+        rollout_share=collecting / elapsed,
         update_share=learning / elapsed,
         waiting_share=1 - sum(seconds) / elapsed,
         update_flops=work / learning,
@@ -186,8 +194,9 @@ def _carried_out(plan: Plan, folder: Path, on_message: OnMessage) -> tuple[Watch
     def make(
         task: str, learner: LearnerSettings, members: tuple[Member, ...], steps: int
     ) -> Watched:
-        made.append(Watched(task, learner, members, steps))
-        return made[0]
+        program = Watched(task, learner, members, steps)
+        made.append(program)
+        return program
 
     study = prepare(plan, folder, resume=False)
     notes = Messages()
@@ -195,12 +204,13 @@ def _carried_out(plan: Plan, folder: Path, on_message: OnMessage) -> tuple[Watch
     _check(study)
     for text in notes.said:
         on_message(text)
-    return made[0], time.perf_counter() - made[0].times[-1][1]
+    program = made[0]
+    return program, time.perf_counter() - program.times[-1].ended
 
 
 def _check(study: Study) -> None:
     """A unit that broke has no speed."""
-    errors = (study.progress(unit).get("error") for unit in study.units())
+    errors = [study.progress(unit).get("error") for unit in study.units()]
     broken = [error for error in errors if error]
     if broken:
         hint = "; use fewer --members" if "RESOURCE_EXHAUSTED" in broken[0] else ""

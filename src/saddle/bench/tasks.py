@@ -32,9 +32,8 @@ class Result:
 
     task: str
     random: float  # env steps/s under random actions
-    scripted: (
-        float | None
-    )  # env steps/s under the scripted policy, which seeks contacts; None where there is none
+    scripted: float | None
+    """Env steps/s under the scripted policy, which seeks contacts; None where there is none."""
     mujoco: float | None  # env steps/s of MuJoCo C on one core under random actions
     ratio: float | None
     ratio_scripted: float | None  # to the same MuJoCo rate
@@ -47,7 +46,9 @@ def chosen(tasks: tuple[str, ...], engine: str | None) -> tuple[str, ...]:
     """The tasks to measure: those, or all; with an engine all that have it."""
     if engine is not None:
         engines.check(engine)
-    found = tasks or tuple(name for name in names() if engine is None or has_engine(name, engine))
+    found = tasks or names()
+    if engine is not None and not tasks:
+        found = tuple(name for name in found if has_engine(name, engine))
     for name in found:
         entry(name)
         if engine is not None and not has_engine(name, engine):
@@ -75,7 +76,9 @@ def measure_named(name: str, worlds: int, engine: str | None) -> Any:
             return velocity.native(task, worlds)
         if isinstance(task, HostTask):
             return host.measure(name, task, worlds)
-        return velocity.mjx(task, worlds) if task.spec.engines else measure(name, task, worlds)
+        if task.spec.engines:
+            return velocity.mjx(task, worlds)
+        return measure(name, task, worlds)
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
@@ -124,11 +127,12 @@ def _random_actions(spec: TaskSpec) -> scan.Act:
 def settings(worlds: int) -> dict[str, Any]:
     """What the numbers depend on: the machine, versions, and how much is timed."""
     device = jax.devices()[0]
+    kind = device.device_kind
+    if device.platform == "cpu":  # where JAX just says "cpu"
+        kind = platform.processor() or platform.machine()
     return {
         "platform": device.platform,
-        "device": device.device_kind
-        if device.platform != "cpu"
-        else platform.processor() or platform.machine(),
+        "device": kind,
         "cores": os.cpu_count(),
         "jax": jax.__version__,
         "mujoco": yardstick.version(),

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import Array
 
 from saddle.bench import scan
 from saddle.tasks.velocity import models
@@ -20,10 +21,9 @@ SECONDS = 1.0  # of each measurement of MuJoCo C
 ROUNDS = 7  # such measurements; the fastest counts, since a busy neighbour only ever slows one
 WARM_UP = 30  # env steps after which a random policy's worlds look as they will go on to look
 OVERHEAD_WORLDS = 64  # worlds at which the share of Python is measured
-MJX_STEPS, MJX_REPEATS = (
-    20,
-    3,
-)  # as for the point tasks, but shorter: a step costs a thousand times as much
+# As for the point tasks, but shorter: a step costs a thousand times as much.
+MJX_STEPS = 20
+MJX_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -62,41 +62,45 @@ def native(task: NativeTask, worlds: int) -> NativeResult:
     threads = os.cpu_count() or 1
     # What is compared is measured in turn, round by round: a neighbour that is busy for long then
     # slows all of it.
-    rounds = [_round(task, worlds, threads) for _ in range(ROUNDS)]
-    alone, one, several = (max(column) for column in zip(*rounds, strict=True))
-    share = statistics.median(
-        _overhead(_warm(task, OVERHEAD_WORLDS, threads)) for _ in range(ROUNDS)
-    )
-    name = task.spec.name
+    alone = 0.0
+    one_thread = 0.0
+    all_threads = 0.0
+    for _ in range(ROUNDS):
+        alone = max(alone, _alone(task))
+        one_thread = max(one_thread, _rate(_warm(task, worlds, 1)))
+        all_threads = max(all_threads, _rate(_warm(task, worlds, threads)))
+    shares = [_overhead(_warm(task, OVERHEAD_WORLDS, threads)) for _ in range(ROUNDS)]
     return NativeResult(
-        name, worlds, task.engine, alone, one, several, threads, several / alone, share
+        task=task.spec.name,
+        worlds=worlds,
+        engine=task.engine,
+        mujoco=alone,
+        one_thread=one_thread,
+        all_threads=all_threads,
+        threads=threads,
+        ratio=all_threads / alone,
+        overhead=statistics.median(shares),
     )
-
-
-def _round(task: NativeTask, worlds: int, threads: int) -> tuple[float, float, float]:
-    """Env steps/s of MuJoCo C alone, of one thread and of all."""
-    return _alone(task), _rate(_warm(task, worlds, 1)), _rate(_warm(task, worlds, threads))
 
 
 def mjx(task: Any, worlds: int) -> MjxResult:
     """All numbers of one task on MJX."""
     state = scan.staggered(task, worlds)
-    draw = lambda obs, key: jax.random.uniform(
-        key, (obs.shape[0], task.spec.action_dim), minval=-1.0, maxval=1.0
-    )
+
+    def draw(obs: Array, key: Array) -> Array:
+        shape = (obs.shape[0], task.spec.action_dim)
+        return jax.random.uniform(key, shape, minval=-1.0, maxval=1.0)
+
     found = scan.rate(task, state, draw, MJX_STEPS, MJX_REPEATS)
-    peak = None if found.peak_bytes is None else found.peak_bytes / worlds
-    size = scan.state_bytes(state) / worlds
-    name = task.spec.name
     return MjxResult(
-        name,
-        worlds,
-        task.engine,
-        found.steps_per_second,
-        found.compile_s,
-        size,
-        peak,
-        found.diverged,
+        task=task.spec.name,
+        worlds=worlds,
+        engine=task.engine,
+        random=found.steps_per_second,
+        compile_s=found.compile_s,
+        state_bytes=scan.state_bytes(state) / worlds,
+        peak_bytes=None if found.peak_bytes is None else found.peak_bytes / worlds,
+        diverged=found.diverged,
     )
 
 
@@ -130,7 +134,8 @@ def _rate(worlds: NativeWorlds) -> float:
 
 def _overhead(worlds: NativeWorlds) -> float:
     """Share of `step` that is not spent in MuJoCo's threads."""
-    inside, roll = 0.0, worlds.physics.pool.rollout
+    inside = 0.0
+    roll = worlds.physics.pool.rollout
 
     def timed(*args: Any, **options: Any) -> None:
         nonlocal inside
@@ -164,7 +169,10 @@ def _alone(task: NativeTask) -> float:
     while spent < SECONDS:
         actions = _actions(worlds, draw)
         for qpos, qvel, action in zip(worlds.qpos, worlds.qvel, actions, strict=True):
-            data.qpos[:], data.qvel[:], data.ctrl[:], data.qacc_warmstart[:] = qpos, qvel, action, 0
+            data.qpos[:] = qpos
+            data.qvel[:] = qvel
+            data.ctrl[:] = action
+            data.qacc_warmstart[:] = 0
             start = time.perf_counter()
             mujoco.mj_step(model, data, worlds.body.substeps)
             spent += time.perf_counter() - start

@@ -108,8 +108,10 @@ def _print(report: Report) -> None:
         console().print("\nnothing that would make a training wrong or slow")
         return
     console().print("")
-    marks = {True: Text("wrong", style="red"), False: Text("note", style="yellow")}
-    lines = [(marks[problem.wrong], problem.text) for problem in report.problems]
+    lines = []
+    for problem in report.problems:
+        mark = Text("wrong", style="red") if problem.wrong else Text("note", style="yellow")
+        lines.append((mark, problem.text))
     print_table(console(), columns, lines, heading=False)
 
 
@@ -123,19 +125,22 @@ def _rows(report: Report) -> list[Row]:
     if report.trial is not None and report.spec is not None:
         rows += _of_trial(report.spec, report.trial)
     if facts is not None:
-        ways = {
-            "state": "by its get_state and set_state",
-            "pickle": "whole",
-            "attributes": "by its attributes",
-            None: "not at all: a training that is resumed goes on with its worlds' next episodes",
-        }
-        rows.append(("can be saved", ways[facts.way]))
-        rows.append(("runs on", f"Python {facts.python}"))
+        rows += _of_environment(facts)
     if report.forecast is not None:
         shown = report.forecast
         runs = f"a policy with a dial, {shown.seeds} seeds of {shown.steps:,} steps"
         rows.append(("a frontier here", f"about {duration(shown.seconds)} ({runs})"))
     return rows
+
+
+def _of_environment(facts: Facts) -> list[Row]:
+    ways = {
+        "state": "by its get_state and set_state",
+        "pickle": "whole",
+        "attributes": "by its attributes",
+        None: "not at all: a training that is resumed goes on with its worlds' next episodes",
+    }
+    return [("can be saved", ways[facts.way]), ("runs on", f"Python {facts.python}")]
 
 
 def _of_spec(spec: TaskSpec, facts: Facts | None) -> list[Row]:
@@ -165,13 +170,13 @@ def _spread(facts: Facts) -> str:
 
 def _of_trial(spec: TaskSpec, seen: Trial) -> list[Row]:
     rows = [("seeds", "repeat" if seen.seeds_repeat else "do not repeat")]
-    if len(seen.returns):
-        count = len(seen.returns)
+    count = len(seen.returns)
+    if count:
         rows.append(("a random policy", f"earns {_mean(seen.returns)} in {count} episodes"))
         rows.append(("", f"of {seen.lengths.mean():.0f} steps on average"))
     for i, name in enumerate(spec.constraints):
         share = float(np.mean(seen.step_costs[:, i] > 0))
-        paid = f"pays {_mean(seen.costs[:, i])} an episode; " if len(seen.costs) else ""
+        paid = f"pays {_mean(seen.costs[:, i])} an episode; " if count else ""
         rows.append((f"  {name}", f"{paid}{share:.1%} of all steps cost something"))
     rows.append(("speed", f"{seen.steps_per_second:,.0f} steps/s under random actions, all cores"))
     return rows

@@ -69,12 +69,15 @@ def _tell(study: Study, wish: Wish) -> None:
 
 def _next(study: Study, wish: Wish) -> str:
     """What can be done with the policies."""
-    trained = (run for run in study.runs["run"] if study.policy_folder(run).is_dir())
-    policy = study.policy_folder(next(trained, "RUN"))
+    trained = [run for run in study.runs["run"] if study.policy_folder(run).is_dir()]
+    policy = study.policy_folder(trained[0] if trained else "RUN")
     play = f"saddle play {shlex.quote(wish.task)} --policy {policy}"
     if method_of(plan_of(study).learner) == "sweep":
         return f"saddle evaluate {study.path}; or {play}"
     names = tasks.spec_of(wish.task).constraints
     sets = wish.limits_of(names) or [(USUAL_LIMIT,) * len(names)]
-    asked = [f"--limit {' '.join(f'{limit:g}' for limit in limits)}" for limits in sets]
+    asked = []
+    for limits in sets:
+        numbers = " ".join(f"{limit:g}" for limit in limits)
+        asked.append(f"--limit {numbers}")
     return f"saddle dial {study.path} {' '.join(asked)}; or {play} {asked[0]}"

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from saddle.gym import checks
 from saddle.gym.choose import choose
 from saddle.multipliers import Lambda, lambda_of
 from saddle.policies import Policy
-from saddle.tasks import HostTask, Task, TaskSpec
+from saddle.tasks import HostTask, State, Task, TaskSpec
 from saddle.tasks.velocity.engines import NativeTask
 
 WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
@@ -40,22 +41,34 @@ def play(
     """
     made = choose(task, {}).task
     policy = policy or ("scripted" if hasattr(made, "scripted") else "random")
-    actor = policies.get(policy, made, _dial_setting(policy, made.spec, multipliers, limit))
-    most: int = made.spec.episode_length
-    count = most if steps is None else checks.check_count(steps, "steps")
-    key = checks.world_keys([seed])[0]
-    name = policy if policy in ("random", "scripted") else Path(policy).stem
+    setting = _dial_setting(policy, made.spec, multipliers, limit)
+    asked = _Asked(
+        policy=policies.get(policy, made, setting),
+        name=policy if policy in ("random", "scripted") else Path(policy).stem,
+        seed=seed,
+        steps=made.spec.episode_length if steps is None else checks.check_count(steps, "steps"),
+        lidar=lidar,
+        out=out,
+    )
+    checks.world_keys([seed])  # says what is wrong with a seed
     if isinstance(made, NativeTask):
-        _play_body(made, actor, name, out, seed, count, lidar)
-        return
-    if not hasattr(made, "top_view"):
-        _play_unseen(made, actor, name, out, seed, count, lidar)
-        return
-    write = _writer(out)
-    with _replacing(out) as unfinished:
-        episode = Episode(made, name, seed, record.states(made, actor, key, count))
-        write(episode, unfinished, lidar)
-    _say(out, episode.rewards, episode.costs)
+        _play_body(made, asked)
+    elif hasattr(made, "top_view"):
+        _play_from_above(made, asked)
+    else:
+        _play_unseen(made, asked)
+
+
+class _Asked(NamedTuple):
+    """What to play in a task, and how to draw it."""
+
+    policy: Policy
+    name: str
+    """Of the policy."""
+    seed: int
+    steps: int
+    lidar: bool
+    out: Path
 
 
 def _dial_setting(
@@ -74,28 +87,43 @@ def _dial_setting(
             f"constraint(s); give one for each"
         )
     (found,) = dial(Path(policy), [limit], task=spec.name)
-    print(f"limit {', '.join(f'{d:g}' for d in limit)}: {found.verdict}")
+    shown = ", ".join(f"{one:g}" for one in limit)
+    print(f"limit {shown}: {found.verdict}")
     return lambda_of(found.multipliers)
 
 
-def _play_unseen(
-    task: Task | HostTask, policy: Policy, name: str, out: Path, seed: int, steps: int, lidar: bool
-) -> None:
-    """The same for a task that has no scene: its reward and costs in time are drawn."""
-    _no_lidar(task, lidar)
-    if out.suffix.lower() != ".png":
+def _play_from_above(task: Any, asked: _Asked) -> None:
+    """For a task that is seen from above: a point task, or anybody's with a `top_view`."""
+    write = _writer(asked.out)
+    with _replacing(asked.out) as unfinished:
+        states = _states(task, asked)
+        episode = Episode(task, asked.name, asked.seed, states)
+        write(episode, unfinished, asked.lidar)
+    _say(asked.out, episode.rewards, episode.costs)
+
+
+def _states(task: Task, asked: _Asked) -> list[State]:
+    """Of the world from its reset on."""
+    key = checks.world_keys([asked.seed])[0]
+    return record.states(task, asked.policy, key, asked.steps)
+
+
+def _play_unseen(task: Task | HostTask, asked: _Asked) -> None:
+    """For a task that has no scene: its reward and costs in time are drawn."""
+    _no_lidar(task, asked.lidar)
+    if asked.out.suffix.lower() != ".png":
         raise SaddleError(
             f"{task.spec.name} has no scene to film; write a .png, which shows its reward and costs"
         )
-    with _replacing(out) as unfinished:
+    with _replacing(asked.out) as unfinished:
         if isinstance(task, HostTask):
-            rewards, costs = record.totals(task, policy, seed, steps)
+            rewards, costs = record.totals(task, asked.policy, asked.seed, asked.steps)
         else:
-            played = record.states(task, policy, checks.world_keys([seed])[0], steps)
-            rewards = np.array([float(state.reward) for state in played])
-            costs = np.array([state.cost for state in played])
-        course.write(task.spec, name, seed, rewards, costs, unfinished)
-    _say(out, rewards, costs.sum(axis=1))
+            states = _states(task, asked)
+            rewards = np.array([float(state.reward) for state in states])
+            costs = np.array([state.cost for state in states])
+        course.write(task.spec, asked.name, asked.seed, rewards, costs, unfinished)
+    _say(asked.out, rewards, costs.sum(axis=1))
 
 
 def _no_lidar(task: Task | HostTask, lidar: bool) -> None:
@@ -103,38 +131,36 @@ def _no_lidar(task: Task | HostTask, lidar: bool) -> None:
         raise SaddleError(f"{task.spec.name} has no lidar to draw; leave --lidar out")
 
 
-def _play_body(
-    task: NativeTask, policy: Policy, name: str, out: Path, seed: int, steps: int, lidar: bool
-) -> None:
-    """The same for a velocity task, on MuJoCo C and with MuJoCo's renderer."""
+def _play_body(task: NativeTask, asked: _Asked) -> None:
+    """For a velocity task, on MuJoCo C and with MuJoCo's renderer."""
     from saddle.draw import running
     from saddle.draw.camera import Camera
 
-    _no_lidar(task, lidar)
-    _writer(out)
+    _no_lidar(task, asked.lidar)
+    _writer(asked.out)
     Camera(task.body, (64, 48)).close()  # where nothing can be drawn, say so before the work
     writers = {".png": running.write_still, ".gif": running.write_gif, ".mp4": running.write_mp4}
-    with _replacing(out) as unfinished:
-        run = record.body(task, policy, name, seed, steps)
-        writers[out.suffix.lower()](run, unfinished, lidar)
-    _say(out, run.reward, run.cost)
+    write = writers[asked.out.suffix.lower()]
+    with _replacing(asked.out) as unfinished:
+        run = record.body(task, asked.policy, asked.name, asked.seed, asked.steps)
+        write(run, unfinished, asked.lidar)
+    _say(asked.out, run.reward, run.cost)
 
 
 def _say(out: Path, rewards: np.ndarray, costs: np.ndarray) -> None:
     """What was written, and the episode's totals. rewards, costs [T + 1], 0 at the reset."""
-    print(
-        f"wrote {out}: return {rewards.sum():.2f}, cost {costs.sum():.0f}, {len(rewards) - 1} env "
-        f"steps"
-    )
+    steps = len(rewards) - 1
+    print(f"wrote {out}: return {rewards.sum():.2f}, cost {costs.sum():.0f}, {steps} env steps")
 
 
 def _writer(out: Path) -> Callable[[Episode, Path, bool], None]:
     """What writes a file of that name, if anything can."""
-    if out.suffix.lower() not in WRITERS:
+    kind = out.suffix.lower()
+    if kind not in WRITERS:
         raise SaddleError(f"cannot write {out}: its name must end in {', '.join(WRITERS)}")
-    if out.suffix.lower() == ".mp4":
+    if kind == ".mp4":
         film.ffmpeg()
-    return WRITERS[out.suffix.lower()]
+    return WRITERS[kind]
 
 
 @contextlib.contextmanager

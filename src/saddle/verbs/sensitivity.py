@@ -51,8 +51,13 @@ def sensitivity(
     found = sensitivities(analyze_store(out, Options()), study.runs, default)
     notes = swept(default, chosen).notes
     if as_json:
-        told = {"event": "sensitivity", "rule": rule, "settings": plain_values(found)}
-        print(json.dumps({**told, "notes": notes}, allow_nan=False))
+        told = {
+            "event": "sensitivity",
+            "rule": rule,
+            "settings": plain_values(found),
+            "notes": notes,
+        }
+        print(json.dumps(told, allow_nan=False))
     else:
         show_sensitivities(found, notes)
     failed = failures(study)

@@ -48,10 +48,7 @@ def train(
     kinds = tracker_kinds(log)
     study = prepare(plan, out, resume)
     listening = tracked(View(plan, limits), study, [kind(study) for kind in kinds])
-    with (
-        Stopper(limit, began, watchdog=began is not None) as stop,
-        listening as listener,
-    ):
+    with Stopper(limit, began, watchdog=began is not None) as stop, listening as listener:
         worker = Worker(study, factory(POPULATION), plan.chunk, listener, stop)
         say_how_long(worker, plan, stop)
         worker.work()
@@ -90,8 +87,8 @@ class View:
             f"cost {mean['window_cost']:.2f}",
         ]
         if np.isfinite(mean["lambda"]):  # a dial has none
-            over = np.mean(np.any(done.metrics["window_cost"] > self._limits, axis=-1))
-            words += [f"lambda {mean['lambda']:.3g}", f"over the limit {over:.0%}"]
+            over = np.any(done.metrics["window_cost"] > self._limits, axis=-1)
+            words += [f"lambda {mean['lambda']:.3g}", f"over the limit {over.mean():.0%}"]
         self.say("  ".join(words))
 
     def _pace(self, done: EpochDone) -> str:
@@ -99,7 +96,8 @@ class View:
         if done.epoch == 1:
             return "compiled"
         rate = len(done.runs) * self._steps_per_epoch / done.seconds
-        return f"{rate:,.0f} steps/s, {duration(done.seconds * (done.epochs - done.epoch))} left"
+        left = done.seconds * (done.epochs - done.epoch)
+        return f"{rate:,.0f} steps/s, {duration(left)} left"
 
     def say(self, text: str) -> None:
         """Print it."""

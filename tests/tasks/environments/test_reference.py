@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import saddle
-from saddle.cli_environment import EnvironmentOptions
+from saddle.cli.environment import EnvironmentOptions
 from saddle.errors import SaddleError
 from saddle.study.names import short
 from saddle.tasks.gymnasium.costs import Component, Cost, costs_of

@@ -68,19 +68,16 @@ def _say(result: Result, as_json: bool, first: bool) -> None:
         runs = counted(result.members, "run")
         cores = counted(result.cores, "core")
         print(f"{runs} of {result.algorithm}, {result.device}, {cores}")
-    titles = ("env steps/s", "epoch s", "rollout", "update", "waiting", "TFLOP/s", "compile s")
+    measured = {
+        "env steps/s": f"{result.steps_per_second:,.0f}",
+        "epoch s": f"{result.epoch_s:.2f}",
+        "rollout": f"{result.rollout_share:.1%}",
+        "update": f"{result.update_share:.1%}",
+        "waiting": f"{result.waiting_share:.1%}",
+        "TFLOP/s": f"{result.update_flops / 1e12:.3g}",
+        "compile s": f"{result.first_epoch_s:.1f}",
+    }
     columns = [Column("task", identifies=True, least=28), Column("precision", identifies=True)]
-    columns += [Column(title, right=True, least=11) for title in titles]
-    shares = (result.rollout_share, result.update_share, result.waiting_share)
-    cells = [
-        result.task,
-        result.precision,
-        f"{result.steps_per_second:,.0f}",
-        f"{result.epoch_s:.2f}",
-    ]
-    cells += [
-        *(f"{share:.1%}" for share in shares),
-        f"{result.update_flops / 1e12:.3g}",
-        f"{result.first_epoch_s:.1f}",
-    ]
+    columns += [Column(title, right=True, least=11) for title in measured]
+    cells = [result.task, result.precision, *measured.values()]
     print_table(console(), columns, [cells], heading=first)

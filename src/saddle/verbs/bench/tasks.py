@@ -44,12 +44,15 @@ def bench_tasks(
     if not as_json:
         _say(_title(settings))
     results = []
+    before = None
     for name in chosen:
-        results.append(measuring.measure_named(name, worlds, engine))
+        result = measuring.measure_named(name, worlds, engine)
+        results.append(result)
         if as_json:
-            print(json.dumps(dataclasses.asdict(results[-1])), file=sys.stderr, flush=True)
+            print(json.dumps(dataclasses.asdict(result)), file=sys.stderr, flush=True)
         else:
-            _say_result(results[-1], None if len(results) == 1 else results[-2])
+            _say_result(result, before)
+        before = result
     if as_json:
         found = [dataclasses.asdict(result) for result in results]
         print(json.dumps({"settings": settings, "tasks": found}, indent=2))
@@ -75,17 +78,18 @@ def _title(settings: dict[str, Any]) -> str:
 
 def _say_result(result: Any, before: Any) -> None:
     """One row; a heading first where the columns change."""
-    shown = {title: column for title, column in COLUMNS.items() if hasattr(result, column[0])}
     columns = [Column("task", identifies=True, least=28)]
     cells = [result.task]
-    for title, (field, form) in shown.items():
+    for title, (field, form) in COLUMNS.items():
+        if not hasattr(result, field):
+            continue
         value = getattr(result, field)
         columns.append(Column(title, right=True, least=14))
         cells.append("-" if value is None else form.format(value))
-    first = type(before) is not type(result)
-    if first:
+    columns_change = type(before) is not type(result)
+    if columns_change:
         _say("")
-    print_table(console(), columns, [cells], heading=first)
+    print_table(console(), columns, [cells], heading=columns_change)
 
 
 def _say(line: str) -> None:

@@ -132,7 +132,15 @@ def _run_on_ray(
     return run_study_of(plan, study, listener, carry_out)
 
 
+def _again(study: Study, name: str) -> str:
+    """The command that goes on with a study."""
+    added = plan_of(study).until_decided
+    options = f" {added.options}" if added else ""
+    return f"saddle study run {name} --out {study.path}{options} --resume"
+
+
 def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
+    """Say how the study stands; returns the exit code."""
     found: dict[str, Any] = counts(study)
     stopped = found["left"] > 0 and stop.refused
     if as_json:
@@ -146,13 +154,8 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
             print(line)
         if study.finished:
             show_decisions(decisions(study))
+        if stopped:
+            print(f"stopped: {stop.why}; go on with: {_again(study, name)}")
     if stopped:
-        if not as_json:
-            wish = plan_of(study).until_decided
-            again = f" {wish.options}" if wish else ""
-            print(
-                f"stopped: {stop.why}; go on with: saddle study run {name} --out {study.path}"
-                f"{again} --resume"
-            )
         return stop.exit_code
     return SOME_FAILED if found["failed"] or found["left"] else FINISHED

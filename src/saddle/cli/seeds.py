@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from saddle.cli.options import flag
 from saddle.errors import SaddleError
 
 
@@ -14,10 +15,9 @@ class SeedOptions:
 
     until_decided: Annotated[
         bool,
-        arg(
-            help="Add seeds to rules at a limit while it is open which of them to use; the study's "
-            "seeds are the first group.",
-            help_behavior_hint="",
+        flag(
+            "Add seeds to rules at a limit while it is open which of them to use; the study's "
+            "seeds are the first group."
         ),
     ] = False
     most_seeds: Annotated[

@@ -1,4 +1,4 @@
-"""The verbs `saddle study ...` and `saddle import ...`: one small function each, no logic."""
+"""The verbs `saddle study ...`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,19 +6,16 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from saddle import process
-from saddle.cli_parse import Verbs
-from saddle.cli_seeds import SeedOptions
+from saddle.cli.options import Log, flag
+from saddle.cli.seeds import SeedOptions
 from saddle.learners import Layout, Precision
-
-study = Verbs()
-imports = Verbs()
 
 Name = Annotated[
     Positional[str],
     arg(metavar="STUDY", help="A preset ('saddle study show' lists them) or a .toml file."),
 ]
 Dir = Annotated[Positional[Path], arg(metavar="DIR", help="The study's directory.")]
-Json = Annotated[bool, arg(name="json", help="Print JSON.", help_behavior_hint="")]
+Json = Annotated[bool, flag("Print JSON.", name="json")]
 Laid = Annotated[
     Layout | None,
     arg(
@@ -39,25 +36,13 @@ Precise = Annotated[
 Seeds = Annotated[SeedOptions, arg(name="")]
 NO_SEEDS = SeedOptions()
 
-Log = Annotated[
-    tuple[Literal["tensorboard", "wandb", "mlflow"], ...],
-    arg(
-        metavar="{tensorboard,wandb,mlflow} ...",
-        help="Also send every epoch's metrics there.",
-        help_behavior_hint="",
-    ),
-]
 
-
-@study.command
 def show(
     name: Annotated[
         Positional[str | None],
         arg(metavar="STUDY", help="A preset or a .toml file; without it, the presets are listed."),
     ] = None,
-    no_calibrate: Annotated[
-        bool, arg(help="Do not measure how fast this machine is.", help_behavior_hint="")
-    ] = False,
+    no_calibrate: Annotated[bool, flag("Do not measure how fast this machine is.")] = False,
     layout: Laid = None,
     precision: Precise = None,
     seeds: Seeds = NO_SEEDS,
@@ -69,13 +54,10 @@ def show(
     show(name, not no_calibrate, as_json, layout, precision, until_decided=seeds.settings())
 
 
-@study.command
 def run(
     name: Name,
     out: Annotated[Path, arg(metavar="DIR", help="Directory of the study.")],
-    resume: Annotated[
-        bool, arg(help="Go on with a study that is there.", help_behavior_hint="")
-    ] = False,
+    resume: Annotated[bool, flag("Go on with a study that is there.")] = False,
     limit_time: Annotated[
         str | None,
         arg(
@@ -109,10 +91,9 @@ def run(
     precision: Precise = None,
     published: Annotated[
         bool,
-        arg(
-            help="Find lambda* as the published study did: LOWESS over linear lambda, frac 0.5, "
-            "and the sweep's end where a limit is not reached.",
-            help_behavior_hint="",
+        flag(
+            "Find lambda* as the published study did: LOWESS over linear lambda, frac 0.5, "
+            "and the sweep's end where a limit is not reached."
         ),
     ] = False,
     seeds: Seeds = NO_SEEDS,
@@ -129,21 +110,20 @@ def run(
         out,
         resume,
         limit_time,
-        engine,
-        address,
-        sweep,
-        members,
-        layout,
-        precision,
-        published,
-        as_json,
+        engine=engine,
+        address=address,
+        sweep=sweep,
+        members=members,
+        layout=layout,
+        precision=precision,
+        published=published,
+        as_json=as_json,
         began=process.began(),
         log=log,
         until_decided=seeds.settings(),
     )
 
 
-@study.command
 def status(directory: Dir, as_json: Json = False) -> None:
     """Show units, progress, time left and failures."""
     from saddle.verbs.study.status import status
@@ -151,7 +131,6 @@ def status(directory: Dir, as_json: Json = False) -> None:
     status(directory, as_json)
 
 
-@study.command
 def watch(
     directory: Dir,
     every: Annotated[float, arg(metavar="SECONDS", help="Time between two looks.")] = 2.0,
@@ -163,7 +142,6 @@ def watch(
     watch(directory, every, as_json)
 
 
-@study.command
 def merge(
     studies: Annotated[Positional[tuple[Path, ...]], arg(metavar="DIR", help="Studies to merge.")],
     out: Annotated[Path, arg(metavar="DIR", help="Directory of the merged study.")],
@@ -176,7 +154,6 @@ def merge(
     merge(studies, out)
 
 
-@study.command
 def export(
     directory: Dir,
     csv: Annotated[Path, arg(metavar="FOLDER", help="Folder for runs.csv and metrics.csv.")],
@@ -185,16 +162,3 @@ def export(
     from saddle.verbs.study.export import export
 
     export(directory, csv)
-
-
-@imports.command(name="omnisafe")
-def import_omnisafe(
-    logs: Annotated[
-        Positional[Path], arg(metavar="LOGDIR", help="Folder with OmniSafe's logs, at any depth.")
-    ],
-    out: Annotated[Path, arg(metavar="DIR", help="Directory of the new study.")],
-) -> None:
-    """Make a study of OmniSafe's log folders (config.json and progress.csv)."""
-    from saddle.verbs.imports.omnisafe import import_omnisafe
-
-    import_omnisafe(logs, out)

@@ -1,44 +1,15 @@
-"""The verbs `saddle bench ...`, and the options that they share with others: one small function
-each, no logic.
-"""
+"""The verbs `saddle bench ...`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import Positional, arg
 
-from saddle.cli_environment import EnvironmentOptions
-from saddle.cli_parse import Verbs
+from saddle.cli.environment import EnvironmentOptions
+from saddle.cli.options import Engine, Json, Surroundings, Tasks
 from saddle.learners import PPO, LearnerSettings, Precision
 
-Json = Annotated[
-    bool, arg(name="json", help="Print JSON instead of a table.", help_behavior_hint="")
-]
-# One tuple per --task, so that both `--task A B` and `--task A --task B` mean A and B
-Tasks = Annotated[
-    UseAppendAction[tuple[tuple[str, ...], ...]],
-    arg(
-        name="task",
-        metavar="TASK ...",
-        help="Only these: names, or module:attribute.",
-        help_behavior_hint="(default: all)",
-    ),
-]
 
-Engine = Annotated[
-    Literal["native", "mjx-jax", "mjx-warp"] | None,
-    arg(
-        metavar="ENGINE",
-        help="Of the velocity tasks: native (MuJoCo C), mjx-jax or mjx-warp. Alone, it means only "
-        "these tasks.",
-        help_behavior_hint="(default: the best one here)",
-    ),
-]
-
-bench = Verbs()
-
-
-@bench.command(name="tasks")
 def bench_tasks(
     tasks: Tasks = (),
     worlds: Annotated[int, arg(metavar="N", help="Worlds stepped at once.")] = 512,
@@ -53,12 +24,11 @@ def bench_tasks(
     bench_tasks(sum(tasks, ()), worlds, as_json, engine)
 
 
-@bench.command(name="host")
 def bench_host(
     task: Annotated[
         Positional[str], arg(metavar="TASK", help="An environment: gym:ID or module:attribute.")
     ],
-    environment: Annotated[EnvironmentOptions, arg(name="")] = EnvironmentOptions(),
+    environment: Surroundings = EnvironmentOptions(),
     worlds: Annotated[int, arg(metavar="N", help="Worlds stepped at once.")] = 64,
     as_json: Json = False,
 ) -> None:
@@ -70,7 +40,6 @@ def bench_host(
     bench_host(environment.applied_to(task), worlds, as_json)
 
 
-@bench.command(name="learner")
 def bench_learner(
     task: Annotated[
         str, arg(metavar="TASK", help="Name of the task, or module:attribute.")
@@ -99,7 +68,6 @@ def bench_learner(
     bench_learner(task, members, epochs, learner, as_json, stops)
 
 
-@bench.command(name="study")
 def bench_study(
     tasks: Tasks = (),
     members: Annotated[int, arg(metavar="N", help="Runs in the population.")] = 250,
