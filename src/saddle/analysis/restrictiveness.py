@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from saddle.analysis.bootstrap import interval
 from saddle.analysis.findings import Kind
+from saddle.analysis.interpolate import locate
 
 PLACES = 41  # at which the slope is given
 REACH = 0.05  # of the arc, to either side, over which a slope is taken
@@ -39,11 +40,15 @@ class Arc:
 
     def chord(self, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Angles of the chords between places: [chords], and [replicates, chords]."""
-        rise = _between(self.place, self.returns, start, end)
-        run = _between(self.place, self.cost, start, end)
-        rises = _between(self.place, self.many_returns, start, end)
-        runs = _between(self.place, self.costs, start, end)
-        return self._angle(rise, run), self._angle(rises, runs)
+        starts = locate(self.place, start)
+        ends = locate(self.place, end)
+
+        def change(values: np.ndarray) -> np.ndarray:
+            return ends.between(values) - starts.between(values)
+
+        angle = self._angle(change(self.returns), change(self.cost))
+        angles = self._angle(change(self.many_returns), change(self.costs))
+        return angle, angles
 
     def at(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Values [points] at places along the arc."""
@@ -216,17 +221,3 @@ def _nearest_multiple(target: float, low: float, high: float, unit: float) -> fl
     if first > last:
         return None
     return float(np.clip(np.rint(target / unit), first, last) * unit)
-
-
-def _between(
-    place: np.ndarray, values: np.ndarray, start: np.ndarray, end: np.ndarray
-) -> np.ndarray:
-    """values(end) - values(start) for values [..., points] given at rising places [points]."""
-    return _at(place, values, end) - _at(place, values, start)
-
-
-def _at(place: np.ndarray, values: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """values [..., points] given at rising places [points], at other places: linear between."""
-    index = np.clip(np.searchsorted(place, where, side="right") - 1, 0, len(place) - 2)
-    weight = (where - place[index]) / (place[index + 1] - place[index])
-    return values[..., index] * (1 - weight) + values[..., index + 1] * weight

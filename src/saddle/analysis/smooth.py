@@ -8,6 +8,8 @@ within 1e-10.
 import numpy as np
 from jaxtyping import Float, Num
 
+from saddle.analysis.interpolate import locate
+
 LEAST_NEIGHBOURS = 5  # below that a local line has too few weights that are not zero
 
 
@@ -66,9 +68,7 @@ def lines_between(
     at: Num[np.ndarray, " places"],
 ) -> Float[np.ndarray, "*rows places"]:
     """Straight lines between neighbours of y over rising x, at places `at`."""
-    segment = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
-    weight = (at - x[segment]) / (x[segment + 1] - x[segment])
-    return y[..., segment] + weight * (y[..., segment + 1] - y[..., segment])
+    return locate(x, at).along(y)
 
 
 def neighbour_share(frac: float, points: int) -> float:
