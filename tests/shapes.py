@@ -18,6 +18,8 @@ import numpy as np
 
 FUNCTIONS = (
     "saddle.analysis.bootstrap",
+    "saddle.analysis.frontier",
+    "saddle.analysis.interpolate",
     "saddle.analysis.smooth",
     "saddle.collect.normalise",
     "saddle.collect.episodes",

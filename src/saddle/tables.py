@@ -16,6 +16,8 @@ from rich.text import Text
 Content = str | Text
 """A string is plain text; what is coloured is a Text."""
 
+Row = Sequence[Text]
+
 GAP = "  "  # between two columns
 BETWEEN = " · "  # between two entries of a block
 _BLANKS = str.maketrans("\n\r\t", "   ")
@@ -67,20 +69,30 @@ def table_lines(
     """The table as lines of at most `width` characters, but for words that are longer; None: as
     wide as it takes.
     """
-    texts = [[_text(cell) for cell in row] for row in rows]
+    texts = [list(map(_text, row)) for row in rows]
     head = [Text(column.name, style="bold") for column in columns]
     shown = [head, *texts] if heading else texts
-    widths = [column.least for column in columns]
-    for row in shown:
-        widths = [max(width, cell.cell_len) for width, cell in zip(widths, row, strict=True)]
+    widths = _widths(columns, shown)
     if width is None or _total(widths) <= width:
         return [_line(columns, row, widths) for row in shown]
+    lines: list[Text] = []
     room = width - _total([*widths[:-1], 0])
     if columns[-1].wraps and room >= max(LEAST_ROOM, _longest_word(shown)):
-        wrapped = (_wrapped(columns, row, [*widths[:-1], room]) for row in shown)
-        return list(itertools.chain.from_iterable(wrapped))
-    blocks = (_block(columns, row, width) for row in texts)
-    return list(itertools.chain.from_iterable(blocks))
+        for row in shown:
+            lines += _wrapped(columns, row, [*widths[:-1], room])
+    else:
+        for row in texts:
+            lines += _block(columns, row, width)
+    return lines
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
+    """Characters that each column takes."""
+    widths = []
+    for i, column in enumerate(columns):
+        cells = (row[i].cell_len for row in rows)
+        widths.append(max([column.least, *cells]))
+    return widths
 
 
 def _text(cell: Content) -> Text:
@@ -95,12 +107,13 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _longest_word(rows: Sequence[Sequence[Text]]) -> int:
+def _longest_word(rows: Sequence[Row]) -> int:
     """Characters of the longest word in the last column."""
-    return max((word.cell_len for row in rows for word in _words(row[-1])), default=0)
+    words = itertools.chain.from_iterable(_words(row[-1]) for row in rows)
+    return max((word.cell_len for word in words), default=0)
 
 
-def _line(columns: Sequence[Column], row: Sequence[Text], widths: Sequence[int]) -> Text:
+def _line(columns: Sequence[Column], row: Row, widths: Sequence[int]) -> Text:
     cells = []
     for column, cell, width in zip(columns, row, widths, strict=True):
         blank = Text(" " * (width - cell.cell_len))
@@ -110,15 +123,18 @@ def _line(columns: Sequence[Column], row: Sequence[Text], widths: Sequence[int])
     return line
 
 
-def _wrapped(columns: Sequence[Column], row: Sequence[Text], widths: Sequence[int]) -> list[Text]:
+def _wrapped(columns: Sequence[Column], row: Row, widths: Sequence[int]) -> list[Text]:
     """A row whose last cell goes on below itself."""
     empty = [Text()] * (len(columns) - 1)
     pieces = _fold(row[-1], widths[-1]) or [Text()]
-    first = _line(columns, [*row[:-1], pieces[0]], widths)
-    return [first, *(_line(columns, [*empty, piece], widths) for piece in pieces[1:])]
+    first, *more = pieces
+    lines = [_line(columns, [*row[:-1], first], widths)]
+    for piece in more:
+        lines.append(_line(columns, [*empty, piece], widths))
+    return lines
 
 
-def _block(columns: Sequence[Column], row: Sequence[Text], width: int) -> list[Text]:
+def _block(columns: Sequence[Column], row: Row, width: int) -> list[Text]:
     """A row as lines: what identifies it, and indented below that the rest, each cell after its
     column's name.
     """
@@ -130,7 +146,9 @@ def _block(columns: Sequence[Column], row: Sequence[Text], width: int) -> list[T
         entry = Text(f"{column.name} ") + cell if column.name else cell.copy()
         if column.identifies:
             entry.stylize("bold")
-        (head if column.identifies else rest).append(entry)
+            head.append(entry)
+        else:
+            rest.append(entry)
     return _flow(head, width, "") + _flow(rest, width, "  ")
 
 
@@ -141,8 +159,9 @@ def _flow(entries: Sequence[Text], width: int, indent: str) -> list[Text]:
     lines: list[Text] = []
     room = width - len(indent)
     for entry in entries:
-        if lines and lines[-1].cell_len + len(BETWEEN) + entry.cell_len <= room:
-            lines[-1] = lines[-1] + BETWEEN + entry
+        joined = lines[-1] + BETWEEN + entry if lines else entry
+        if lines and joined.cell_len <= room:
+            lines[-1] = joined
         elif entry.cell_len <= room:
             lines.append(entry)
         else:
@@ -158,8 +177,9 @@ def _fold(text: Text, width: int, later: int | None = None) -> list[Text]:
     lines: list[Text] = []
     for word in _words(text):
         room = width if len(lines) == 1 or later is None else later
-        if lines and lines[-1].cell_len + 1 + word.cell_len <= room:
-            lines[-1] = lines[-1] + " " + word
+        joined = lines[-1] + " " + word if lines else word
+        if lines and joined.cell_len <= room:
+            lines[-1] = joined
         else:
             lines.append(word)
     return lines

@@ -245,7 +245,7 @@ def test_the_verb_shows_it(known, tmp_path, capsys):
 
 def test_the_table_and_the_figure_say_the_same(analysed, found):
     from saddle.report import figures_aggregates, style
-    from saddle.report.tables import over_all
+    from saddle.report.tables.rules import over_all
 
     table = over_all(analysed)
     assert len(table.rows) == 2 * len(KINDS)

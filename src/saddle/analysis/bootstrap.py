@@ -18,17 +18,22 @@ def expansion(seeds: np.ndarray | int, level: float) -> np.ndarray:
     The second part mends the bootstrap's own variance, which is (n - 1) / n of the unbiased one.
     One seed: 0.
     """
+    several = np.asarray(seeds) > 1
     n = np.maximum(np.asarray(seeds, float), 2)
+    degrees = n - 1
     tail = (1 + level) / 2
-    factor = stdtrit(n - 1, tail) / ndtri(tail) * np.sqrt(n / (n - 1))
-    return np.where(np.asarray(seeds) > 1, factor, 0.0)
+    quantiles = stdtrit(degrees, tail) / ndtri(tail)
+    factor = quantiles * np.sqrt(n / degrees)
+    return np.where(several, factor, 0.0)
 
 
 def draw_counts(
     rng: np.random.Generator, replicates: int, seeds: int
 ) -> Float[np.ndarray, "{replicates} {seeds}"]:
     """How often each seed was drawn; rows sum to the number of seeds."""
-    return rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=replicates).astype(float)
+    alike = np.full(seeds, 1 / seeds)
+    counts = rng.multinomial(seeds, alike, size=replicates)
+    return counts.astype(float)
 
 
 def replicate_means(
@@ -42,10 +47,12 @@ def replicate_means(
     """
     present = np.isfinite(values)
     filled = np.where(present, values, 0.0)
-    mean = filled.sum(1) / present.sum(1)
+    seeds = present.sum(axis=1)
+    mean = filled.sum(axis=1) / seeds
     drawn = counts @ present.T
-    replicated = np.where(drawn > 0, counts @ filled.T / np.maximum(drawn, 1), mean)
-    return mean + expansion(present.sum(1), level) * (replicated - mean)
+    totals = counts @ filled.T
+    replicated = np.where(drawn > 0, totals / np.maximum(drawn, 1), mean)
+    return mean + expansion(seeds, level) * (replicated - mean)
 
 
 def interval(
@@ -56,11 +63,11 @@ def interval(
     NaN where fewer than half of the replicates have a value.
     """
     ordered = np.sort(np.asarray(replicates, float), axis=0)  # NaN last
-    valid = np.isfinite(ordered).sum(0) + np.isinf(ordered).sum(0)
+    valid = (~np.isnan(ordered)).sum(axis=0)
     last = np.maximum(valid - 1, 0)
     tail = (1 - level) / 2
-    lo = np.take_along_axis(ordered, np.floor(tail * last).astype(int)[None], 0)[0]
-    hi = np.take_along_axis(ordered, np.ceil((1 - tail) * last).astype(int)[None], 0)[0]
+    ranks = np.stack([np.floor(tail * last), np.ceil((1 - tail) * last)])
+    lo, hi = np.take_along_axis(ordered, ranks.astype(int), axis=0)
     enough = valid >= len(ordered) / 2
     return np.where(enough, lo, np.nan), np.where(enough, hi, np.nan)
 
@@ -70,11 +77,14 @@ def mean_interval(values: np.ndarray, level: float) -> tuple[float, float]:
     n = len(values)
     if n < 2:
         return np.nan, np.nan
-    half = stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n)
-    return float(values.mean() - half), float(values.mean() + half)
+    mean = values.mean()
+    quantile = stdtrit(n - 1, (1 + level) / 2)
+    half_width = quantile * values.std(ddof=1) / np.sqrt(n)
+    return float(mean - half_width), float(mean + half_width)
 
 
 def interquartile_mean(values: np.ndarray) -> float:
     """Mean of the middle half: a quarter of the values, rounded down, is dropped at each end."""
     cut = len(values) // 4
-    return float(np.sort(values)[cut : len(values) - cut].mean())
+    middle = np.sort(values)[cut : len(values) - cut]
+    return float(middle.mean())

@@ -2,9 +2,11 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from jaxtyping import Float
 from scipy.special import ndtri
 
 from saddle.analysis.bootstrap import draw_counts, interval, replicate_means
@@ -44,27 +46,35 @@ def improvement(first: np.ndarray, second: np.ndarray, level: float) -> Estimate
     most p (1 - p) / min(n, m), so it errs on the safe side, and it stays open when all values of
     one exceed the other's.
     """
-    p = float(((first[:, None] > second) + 0.5 * (first[:, None] == second)).mean())
-    n, z = min(len(first), len(second)), ndtri((1 + level) / 2)
-    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return Estimate(p, float(max(centre - half, 0.0)), float(min(centre + half, 1.0)))
+    higher = first[:, None] > second
+    equal = first[:, None] == second
+    p = float((higher + 0.5 * equal).mean())
+    n = min(len(first), len(second))
+    z = ndtri((1 + level) / 2)
+    shrink = 1 + z**2 / n
+    centre = (p + z**2 / (2 * n)) / shrink
+    half_width = z / shrink * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    low = max(centre - half_width, 0.0)
+    high = min(centre + half_width, 1.0)
+    return Estimate(p, float(low), float(high))
 
 
-def pairs(
-    limit: float, rules: Sequence[tuple[str, np.ndarray, np.ndarray]], level: float
-) -> list[Pair]:
-    """Every two rules at a limit; each rule with its returns [seeds] and costs [seeds]."""
-    return [
-        Pair(
-            limit,
-            a,
-            b,
-            improvement(returns_a, returns_b, level),
-            improvement(-costs_a, -costs_b, level),
-        )
-        for (a, returns_a, costs_a), (b, returns_b, costs_b) in itertools.combinations(rules, 2)
-    ]
+class RuleRuns(NamedTuple):
+    """A rule's runs at a limit."""
+
+    rule: str
+    returns: Float[np.ndarray, " seeds"]
+    costs: Float[np.ndarray, " seeds"]
+
+
+def pairs(limit: float, rules: Sequence[RuleRuns], level: float) -> list[Pair]:
+    """Every two rules at a limit."""
+    found = []
+    for a, b in itertools.combinations(rules, 2):
+        higher_return = improvement(a.returns, b.returns, level)
+        lower_cost = improvement(-a.costs, -b.costs, level)
+        found.append(Pair(limit, a.rule, b.rule, higher_return, lower_cost))
+    return found
 
 
 def looser_but_poorer(cells: Sequence[Cell]) -> list[str]:
@@ -73,18 +83,25 @@ def looser_but_poorer(cells: Sequence[Cell]) -> list[str]:
     """
     found = []
     for rule in dict.fromkeys(cell.rule for cell in cells):
-        own = sorted((cell for cell in cells if cell.rule == rule), key=lambda cell: cell.limit)
+        own = [cell for cell in cells if cell.rule == rule]
+        own.sort(key=lambda cell: cell.limit)
         for tight, loose in itertools.pairwise(own):
             if (loose.return_.value or 0.0) < (tight.return_.value or 0.0):
                 found.append(_poorer(tight, loose))
-    more = [f"The same holds of {counted(len(found) - MOST_NOTES, 'more pair')} of limits."]
-    return found[:MOST_NOTES] + (more if len(found) > MOST_NOTES else [])
+    more = len(found) - MOST_NOTES
+    if more <= 0:
+        return found
+    return [
+        *found[:MOST_NOTES],
+        f"The same holds of {counted(more, 'more pair')} of limits.",
+    ]
 
 
 def _poorer(tight: Cell, loose: Cell) -> str:
     less = f"{loose.rule} returns {text(loose.return_)} at limit {loose.limit:g}"
     more = f"{text(tight.return_)} at the tighter limit {tight.limit:g}"
-    high, low = loose.return_.hi, tight.return_.lo
+    high = loose.return_.hi
+    low = tight.return_.lo
     if high is not None and low is not None and high < low:
         why = "the intervals do not meet, so this is how training went, not what the limit allows"
     else:
@@ -93,8 +110,8 @@ def _poorer(tight: Cell, loose: Cell) -> str:
 
 
 def gap(
-    returns: np.ndarray,
-    costs: np.ndarray,
+    returns: Float[np.ndarray, " seeds"],
+    costs: Float[np.ndarray, " seeds"],
     frontier: Trace,
     replicates: list[Trace],
     options: Options,
@@ -102,9 +119,14 @@ def gap(
     """Mean return of a cell's seeds minus the frontier's return at their mean cost, both sides
     resampled.
     """
-    counts = draw_counts(np.random.default_rng(options.seed + 1), len(replicates), len(returns))
-    own = replicate_means(np.stack([returns, costs]), counts, options.level)
-    value = returns.mean() - return_at(frontier, np.array([costs.mean()]))[0]
-    lo, hi = interval(own[:, 0] - returns_at(replicates, own[:, 1:])[:, 0], options.level)
-    known = np.isfinite(value) and len(returns) > 1
-    return estimate(value, float(lo), float(hi)) if known else estimate(value, np.nan, np.nan)
+    (attainable,) = return_at(frontier, np.array([costs.mean()]))
+    value = returns.mean() - attainable
+    if not np.isfinite(value) or len(returns) < 2:
+        return estimate(value, np.nan, np.nan)
+    rng = np.random.default_rng(options.seed + 1)
+    counts = draw_counts(rng, len(replicates), len(returns))
+    means = replicate_means(np.stack([returns, costs]), counts, options.level)
+    mean_returns, mean_costs = means.T
+    attainables = returns_at(replicates, mean_costs[:, None])[:, 0]
+    low, high = interval(mean_returns - attainables, options.level)
+    return estimate(value, float(low), float(high))

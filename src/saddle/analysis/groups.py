@@ -1,13 +1,14 @@
 """Seeds that were run alike, together: every fixed lambda of a sweep, every rule at a limit."""
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from saddle.analysis import findings as f
 from saddle.analysis import geometry as geo
-from saddle.analysis.compare import gap, mark, pairs
+from saddle.analysis.compare import RuleRuns, gap, mark, pairs
 from saddle.analysis.constraints import POINT, View
 from saddle.analysis.frontier import trace
 from saddle.analysis.limits import NO_ESTIMATE, difference
@@ -26,26 +27,22 @@ def groups(
     their limits.
     """
     found = []
-    swept = finals.filter(IS_SWEEP).with_columns(POINT)
-    for (lam, _), rows in swept.sort("lambda", "point", "run").group_by(
-        ["lambda", "point"], maintain_order=True
-    ):
+    swept = finals.filter(IS_SWEEP).with_columns(POINT).sort("lambda", "point", "run")
+    for (lam, _), rows in swept.group_by(["lambda", "point"], maintain_order=True):
         elsewhere = _costs_elsewhere(rows, view)
         if not (elsewhere.mean(0) <= view.others).all():
             continue
         violates = _violating(elsewhere, view)
-        returns, costs = rows["return"].to_numpy(), rows["cost"].to_numpy()
-        stats = vars(statistics(returns, costs, options.level))
+        costs = rows["cost"].to_numpy()
         lambdas = rows["lambdas"][0].to_list()
-        found.append(
-            f.Group(
-                float(lam),
-                violations=tuple(violation(costs, limit, violates) for limit in limits),
-                env_steps=int(rows["env_steps"].to_numpy().min()),
-                others=tuple(lambdas[i] for i in view.places),
-                **stats,
-            )
+        group = f.Group(
+            float(lam),
+            violations=tuple(violation(costs, limit, violates) for limit in limits),
+            env_steps=int(rows["env_steps"].to_numpy().min()),
+            others=tuple(lambdas[i] for i in view.places),
+            **vars(statistics(rows["return"].to_numpy(), costs, options.level)),
         )
+        found.append(group)
     return tuple(found)
 
 
@@ -60,13 +57,20 @@ def _violating(elsewhere: np.ndarray, view: View) -> np.ndarray:
     return np.asarray((elsewhere > view.others).any(1))
 
 
-def _rules(compared: pl.DataFrame) -> list[tuple[str, float, pl.DataFrame]]:
-    """(rule, limit, rows), the published three rules first."""
-    parts = [
-        (str(rule), float(limit), rows)
-        for (rule, limit), rows in compared.group_by(["rule", "limit"], maintain_order=True)
-    ]
-    return sorted(parts, key=lambda part: (part[1], place(part[0]), part[0]))
+class _Runs(NamedTuple):
+    """What was run of a rule at a limit."""
+
+    rule: str
+    limit: float
+    rows: pl.DataFrame
+
+
+def _rules(compared: pl.DataFrame) -> list[_Runs]:
+    """Every rule at every limit, limits rising, the published three rules first."""
+    found = []
+    for (rule, limit), rows in compared.group_by(["rule", "limit"], maintain_order=True):
+        found.append(_Runs(str(rule), float(limit), rows))
+    return sorted(found, key=lambda runs: (runs.limit, place(runs.rule), runs.rule))
 
 
 def with_rules(finding: f.LimitFinding, compared: pl.DataFrame, options: Options) -> f.LimitFinding:
@@ -85,42 +89,48 @@ def cells(
 ) -> tuple[f.Cell, ...]:
     """Every rule at every limit that it was trained at."""
     parts = _rules(compared)
-    elsewhere = [_costs_elsewhere(rows, view) for *_, rows in parts]
-    means = {"return_mean": [rows["return"].mean() for *_, rows in parts]}
-    means |= {
-        "cost_mean": [rows["cost"].mean() for *_, rows in parts],
-        "limit": [limit for _, limit, _ in parts],
-    }
-    kept = [bool((costs.mean(0) <= view.others).all()) for costs in elsewhere]
-    marks = mark(
-        pl.DataFrame(means, schema=dict.fromkeys(means, pl.Float64)).with_columns(
-            pl.Series("others_kept", kept, pl.Boolean)
-        )
-    )
+    marks = _marks(parts, view)
     found = []
-    for (rule, limit, rows), others, violated, best in zip(
-        parts, elsewhere, marks["violated"], marks["best"], strict=True
-    ):
-        returns, costs = rows["return"].to_numpy(), rows["cost"].to_numpy()
+    for part, violated, best in zip(parts, marks["violated"], marks["best"], strict=True):
+        rule, limit, rows = part
+        returns = rows["return"].to_numpy()
+        costs = rows["cost"].to_numpy()
+        elsewhere = _costs_elsewhere(rows, view)
         lambdas = rows["lambda"].drop_nulls().unique()
         away, share = _gap(returns, costs, shape, options)
-        found.append(
-            f.Cell(
-                rule=rule,
-                limit=limit,
-                lambda_=float(lambdas[0]) if len(lambdas) == 1 else None,
-                violated=violated,
-                best=best,
-                violation=violation(costs, limit, _violating(others, view)),
-                gap=away,
-                gap_normalised=share,
-                env_steps=int(rows["env_steps"].to_numpy().min()),
-                other_costs=tuple(cost_estimate(own, options.level) for own in others.T),
-                over_training=of_seeds(rows, options.level),
-                **vars(statistics(returns, costs, options.level)),
-            )
+        cell = f.Cell(
+            rule=rule,
+            limit=limit,
+            lambda_=float(lambdas[0]) if len(lambdas) == 1 else None,
+            violated=violated,
+            best=best,
+            violation=violation(costs, limit, _violating(elsewhere, view)),
+            gap=away,
+            gap_normalised=share,
+            env_steps=int(rows["env_steps"].to_numpy().min()),
+            other_costs=tuple(cost_estimate(own, options.level) for own in elsewhere.T),
+            over_training=of_seeds(rows, options.level),
+            **vars(statistics(returns, costs, options.level)),
         )
+        found.append(cell)
     return tuple(found)
+
+
+def _marks(parts: list[_Runs], view: View) -> pl.DataFrame:
+    """Which of these is violated and which is best."""
+    means = []
+    for _, limit, rows in parts:
+        others = _costs_elsewhere(rows, view).mean(0)
+        means.append(
+            {
+                "limit": limit,
+                "return_mean": rows["return"].mean(),
+                "cost_mean": rows["cost"].mean(),
+                "others_kept": bool((others <= view.others).all()),
+            }
+        )
+    numbers = dict.fromkeys(("limit", "return_mean", "cost_mean"), pl.Float64)
+    return mark(pl.DataFrame(means, schema={**numbers, "others_kept": pl.Boolean}))
 
 
 def _gap(
@@ -137,19 +147,16 @@ def _gap(
     span = shape.arc.return_span if shape.arc else 0.0
     if span == 0:
         return away, NO_ESTIMATE
-    return away, f.Estimate(
-        *(None if end is None else end / span for end in (away.value, away.lo, away.hi))
-    )
+    ends = (None if end is None else end / span for end in (away.value, away.lo, away.hi))
+    return away, f.Estimate(*ends)
 
 
 def all_pairs(compared: pl.DataFrame, options: Options) -> tuple[f.Pair, ...]:
     """Every two rules that were trained at the same limit."""
     found: list[f.Pair] = []
     for limit in sorted(compared["limit"].unique()):
-        here = [
-            (rule, rows["return"].to_numpy(), rows["cost"].to_numpy())
-            for rule, other, rows in _rules(compared)
-            if other == limit
-        ]
+        here = []
+        for rule, _, rows in _rules(compared.filter(pl.col("limit") == limit)):
+            here.append(RuleRuns(rule, rows["return"].to_numpy(), rows["cost"].to_numpy()))
         found += pairs(float(limit), here, options.level)
     return tuple(found)

@@ -91,9 +91,7 @@ class _Finder:
             assert geometry is not None
             shape, alone = geometry.shape, self._multiplier(i)
             inside = np.clip(places, shape.axis[0], shape.axis[-1])
-            costs = np.vstack([shape.costs.value, shape.costs.replicates])
-            many_returns = np.vstack([shape.returns.value, shape.returns.replicates])
-            returns = self._estimate(prof.value_at(shape.axis, many_returns, inside))
+            returns = self._estimate(prof.value_at(shape.axis, shape.returns.rows, inside))
             found.append(
                 replace(
                     alone,
@@ -101,7 +99,7 @@ class _Finder:
                     binds_share=float(binds[i, 1:].mean()) if geometry.banded else None,
                     lambda_=lambda_between(geometry, places),
                     train_at=float(prof.from_axis(inside[:1], geometry.options)[0]),
-                    cost=self._estimate(prof.value_at(shape.axis, costs, inside)),
+                    cost=self._estimate(prof.value_at(shape.axis, shape.costs.rows, inside)),
                 )
             )
         return tuple(found), returns, COMMON

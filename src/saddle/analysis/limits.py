@@ -22,8 +22,7 @@ def at_limit(
     shape, options = geo.shape, geo.options
     found = crossing(geo, limit)
     places, status = found.places, found.status
-    returns = np.vstack([shape.returns.value, shape.returns.replicates])
-    at_place = prof.value_at(shape.axis, returns, places)
+    at_place = prof.value_at(shape.axis, shape.returns.rows, places)
     expected = NO_ESTIMATE if status == "always above" else geo.estimate(at_place[0], at_place[1:])
     shares = violation_shares(scatter, shape.costs.value, shape.costs.replicates, limit)
     here = np.clip(places[0], shape.axis[0], shape.axis[-1])
@@ -58,8 +57,7 @@ class Crossing(NamedTuple):
 def crossing(geo: Geometry, limit: float) -> Crossing:
     """The first crossing of the profile, and of every replicate's."""
     shape = geo.shape
-    costs = np.vstack([shape.costs.value, shape.costs.replicates])
-    places = prof.first_crossings(shape.axis, costs, limit)
+    places = prof.first_crossings(shape.axis, shape.costs.rows, limit)
     status, reason = _status(geo, places[0], limit)
     reached = float(np.isfinite(places[1:]).mean()) if geo.banded else None
     return Crossing(places, status, reason, lambda_between(geo, places), reached)

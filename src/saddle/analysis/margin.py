@@ -9,6 +9,7 @@ rule: from the spread of its own seeds.
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Float
 from scipy.optimize import isotonic_regression
 from scipy.special import nctdtrit, ndtri
 
@@ -32,65 +33,79 @@ from saddle.words import counted
 class Spread(NamedTuple):
     """How seeds scatter around the cost profile."""
 
-    sd: np.ndarray  # [grid]
-    sds: np.ndarray  # [replicates, grid]
-    z: np.ndarray  # [lambdas, seeds]: standardised residuals, NaN where there is no run
-    near: (
-        np.ndarray
-    )  # [grid, lambdas]: weights of the lambdas whose residuals count at a grid point
-    counts: np.ndarray  # [replicates, seeds]
+    sd: Float[np.ndarray, " grid"]
+    sds: Float[np.ndarray, "replicates grid"]
+    z: Float[np.ndarray, "lambdas seeds"]
+    """Standardised residuals, NaN where there is no run."""
+    near: Float[np.ndarray, "grid lambdas"]
+    """Weights of the lambdas whose residuals count at a grid point."""
+    counts: Float[np.ndarray, "replicates seeds"]
 
 
 def spread(sweep: Sweep, fits: Fits, options: Options) -> Spread:
     """SD of cost over seeds along lambda, and the residuals in units of it."""
     present = np.isfinite(sweep.costs)
-    n = present.sum(1)
+    n = present.sum(axis=1)
+    degrees = np.maximum(n - 1, 1)
     mean = np.nanmean(sweep.costs, axis=1)
-    off = np.where(present, sweep.costs - mean[:, None], 0.0)
-    sd = np.sqrt((off**2).sum(1) / np.maximum(n - 1, 1))
-    scale = np.sqrt(n / np.maximum(n - 1, 1)) / np.where(sd > 0, sd, 1.0)
+    residuals = np.where(present, sweep.costs - mean[:, None], 0.0)
+    sd = np.sqrt((residuals**2).sum(axis=1) / degrees)
+    # A residual from a mean that it is itself a part of is too small by sqrt((n - 1) / n).
+    scale = np.sqrt(n / degrees) / np.where(sd > 0, sd, 1.0)
+    z = np.where(present, residuals * scale[:, None], np.nan)
+
     counts = seed_counts(sweep.seeds, options)
-    x = to_axis(sweep.lambdas, options)
-    sds = sd + expansion(n, options.level) * (_replicate_sds(off, present, sd, counts) - sd)
-    curves = np.maximum(
-        smooth(x, np.vstack([sd, sds]), fits.axis, options.frac, options.iterations), 0.0
-    )
-    near = tricube_weights(x, fits.axis, neighbour_share(options.frac, len(x)))
-    return Spread(
-        curves[0], curves[1:], np.where(present, off * scale[:, None], np.nan), near, counts
-    )
+    drawn_sds = _replicate_sds(residuals, present, sd, counts)
+    sds = sd + expansion(n, options.level) * (drawn_sds - sd)
+    axis = to_axis(sweep.lambdas, options)
+    rows = np.vstack([sd, sds])
+    curves = np.maximum(smooth(axis, rows, fits.axis, options.frac, options.iterations), 0.0)
+    share = neighbour_share(options.frac, len(axis))
+    near = tricube_weights(axis, fits.axis, share)
+    return Spread(curves[0], curves[1:], z, near, counts)
 
 
 def _replicate_sds(
-    off: np.ndarray, present: np.ndarray, sd: np.ndarray, counts: np.ndarray
-) -> np.ndarray:
-    """SD [replicates, lambdas] of the drawn seeds, in the original's n - 1 units; `sd` where none
-    was drawn.
-    """
+    residuals: Float[np.ndarray, "lambdas seeds"],
+    present: Bool[np.ndarray, "lambdas seeds"],
+    sd: Float[np.ndarray, " lambdas"],
+    counts: Float[np.ndarray, "replicates seeds"],
+) -> Float[np.ndarray, "replicates lambdas"]:
+    """SD of the drawn seeds, in the original's n - 1 units; `sd` where none was drawn."""
     drawn = counts @ present.T
-    mean = counts @ off.T / np.maximum(drawn, 1)
-    variance = np.maximum(counts @ (off**2).T / np.maximum(drawn, 1) - mean**2, 0.0)
-    n = present.sum(1)
-    return np.where(drawn > 0, np.sqrt(variance * n / np.maximum(n - 1, 1)), sd)
+    divisor = np.maximum(drawn, 1)
+    mean = counts @ residuals.T / divisor
+    mean_square = counts @ (residuals**2).T / divisor
+    variance = np.maximum(mean_square - mean**2, 0.0)
+    n = present.sum(axis=1)
+    unbiased = variance * n / np.maximum(n - 1, 1)
+    return np.where(drawn > 0, np.sqrt(unbiased), sd)
 
 
 def violation_shares(
-    scatter: Spread, costs: np.ndarray, many_costs: np.ndarray, limit: float
-) -> np.ndarray:
-    """Expected share of seeds above the limit along lambda [1 + replicates, grid], the estimate
-    first. Never rises.
+    scatter: Spread,
+    costs: Float[np.ndarray, " grid"],
+    many_costs: Float[np.ndarray, "replicates grid"],
+    limit: float,
+) -> Float[np.ndarray, "rows grid"]:
+    """Expected share of seeds above the limit along lambda, the estimate first and then each
+    replicate. Never rises.
     """
-    mean, sd = np.vstack([costs, many_costs]), np.vstack([scatter.sd, scatter.sds])
-    draws = np.vstack([np.ones(scatter.counts.shape[1]), scatter.counts])
-    threshold = np.where(
-        sd > 0, (limit - mean) / np.where(sd > 0, sd, 1.0), np.where(mean > limit, -np.inf, np.inf)
-    )
+    mean = np.vstack([costs, many_costs])
+    sd = np.vstack([scatter.sd, scatter.sds])
+    seeds = scatter.counts.shape[1]
+    draws = np.vstack([np.ones(seeds), scatter.counts])
+    certain = np.where(mean > limit, -np.inf, np.inf)
+    threshold = np.where(sd > 0, (limit - mean) / np.where(sd > 0, sd, 1.0), certain)
+    there = np.isfinite(scatter.z)
     shares = np.empty_like(mean)
     for g in range(mean.shape[1]):
-        lam, seed = np.nonzero(np.isfinite(scatter.z) & (scatter.near[g] > 0)[:, None])
-        weight = draws[:, seed] * scatter.near[g, lam]
+        near = scatter.near[g]
+        lam, seed = np.nonzero(there & (near > 0)[:, None])
+        weight = draws[:, seed] * near[lam]
         over = scatter.z[lam, seed] > threshold[:, g, None]
-        shares[:, g] = (weight * over).sum(1) / np.maximum(weight.sum(1), 1e-300)
+        total = np.maximum(weight.sum(axis=1), 1e-300)
+        shares[:, g] = (weight * over).sum(axis=1) / total
     return np.stack([isotonic_regression(row, increasing=False).x for row in shares])
 
 
@@ -109,11 +124,11 @@ def fixed_margin(fits: Fits, shares: np.ndarray, limit: float, options: Options)
     there.
     """
     places = first_crossings(fits.axis, shares, 1 - options.satisfied_share)
-    costs = np.vstack([fits.costs.value, fits.costs.replicates])
-    means = np.minimum(value_at(fits.axis, costs, places), limit)
-    means = np.where(np.isposinf(places), np.nan, np.where(np.isneginf(places), limit, means))
-    lo, hi = interval(means[1:], options.level)
-    lam_lo, lam_hi = interval(places[1:], options.level)
+    crossed = value_at(fits.axis, fits.costs.rows, places)
+    means = np.minimum(crossed, limit)
+    means[np.isneginf(places)] = limit
+    means[np.isposinf(places)] = np.nan
+    low, high = (float(end) for end in interval(means[1:], options.level))
     wanted = f"{options.satisfied_share:.0%} of seeds"
     if np.isposinf(places[0]):
         reason = f"even at the largest lambda of the sweep fewer than {wanted} satisfy the limit"
@@ -123,13 +138,13 @@ def fixed_margin(fits: Fits, shares: np.ndarray, limit: float, options: Options)
             f"at the smallest lambda of the sweep {wanted} satisfy the limit already; no margin is "
             f"needed"
         )
-        return Fixed(
-            estimate(limit, float(lo), float(hi)), Estimate(float(fits.lambdas[0])), reason
-        )
-    lam = from_axis(np.array([places[0], lam_lo, lam_hi]), options)
-    lam = np.where(np.isinf([places[0], lam_lo, lam_hi]), np.nan, lam)
-    reason = f"where the mean cost is {max(means[0], 0):.3g}, {wanted} stay within {limit:g}"
-    return Fixed(estimate(max(means[0], 0), max(float(lo), 0), float(hi)), estimate(*lam), reason)
+        smallest = Estimate(float(fits.lambdas[0]))
+        return Fixed(estimate(limit, low, high), smallest, reason)
+    ends = np.array([places[0], *interval(places[1:], options.level)])
+    lambdas = np.where(np.isinf(ends), np.nan, from_axis(ends, options))
+    mean = max(means[0], 0)
+    reason = f"where the mean cost is {mean:.3g}, {wanted} stay within {limit:g}"
+    return Fixed(estimate(mean, max(low, 0), high), estimate(*lambdas), reason)
 
 
 def rule_margin(costs: np.ndarray, limit: float, options: Options) -> tuple[Estimate, str]:
@@ -141,20 +156,27 @@ def rule_margin(costs: np.ndarray, limit: float, options: Options) -> tuple[Esti
     """
     n = len(costs)
     if n < 3:
-        return Estimate(
-            None
-        ), f"{counted(n, 'seed does', 'seeds do')} not show how seeds scatter; it takes at least 3"
-    excess, sd = costs - limit, costs.std(ddof=1)
+        few = counted(n, "seed does", "seeds do")
+        return Estimate(None), f"{few} not show how seeds scatter; it takes at least 3"
+    excess = (costs - limit).mean()
+    sd = costs.std(ddof=1)
     z = ndtri(options.satisfied_share)
-    tails = np.array([(1 - options.level) / 2, (1 + options.level) / 2])
-    k = nctdtrit(n - 1, z * np.sqrt(n), tails) / np.sqrt(n) if sd > 0 else np.zeros(2)
-    value, hi, lo = limit - (excess.mean() + np.array([z, *k]) * sd)
+    ends = _quantile_interval(z, n, options.level) if sd > 0 else np.zeros(2)
+    value, high, low = limit - (excess + np.array([z, *ends]) * sd)
     if value < 0:
-        far = f"the runs end so far above the limit, by {excess.mean():.3g} on average,"
-        why = far if excess.mean() > limit else "the seeds scatter so widely"
+        why = "the seeds scatter so widely"
+        if excess > limit:
+            why = f"the runs end so far above the limit, by {excess:.3g} on average,"
         return Estimate(None), f"{why} that no limit of 0 or more reaches the share"
     reason = (
         f"{options.satisfied_share:.0%} of seeds end within {limit - value:+.3g} of the limit they "
         f"train at"
     )
-    return estimate(min(value, limit), max(min(lo, limit), 0.0), min(hi, limit)), reason
+    low = max(min(low, limit), 0.0)
+    return estimate(min(value, limit), low, min(high, limit)), reason
+
+
+def _quantile_interval(z: float, n: int, level: float) -> Float[np.ndarray, "2"]:
+    """Interval of a standard normal's quantile z from n values, in units of their SD."""
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    return nctdtrit(n - 1, z * np.sqrt(n), tails) / np.sqrt(n)

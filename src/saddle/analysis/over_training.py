@@ -18,52 +18,70 @@ def over_training(
     OVER_TRAINING of the constraint, null where the metrics do not tell.
     """
     names = {name: column(name, constraint) for name in ("cost", "limit", *LOGGED)}
+    limit = pl.col(names["limit"]).cast(pl.Float64).alias("limit")
+    limits = compared.select("run", limit).drop_nulls()
     there = metrics.collect_schema().names()
-    limits = compared.select("run", pl.col(names["limit"]).cast(pl.Float64).alias("limit"))
-    logged = [
-        pl.col(names[name]).alias(name) if names[name] in there else pl.lit(None).alias(name)
-        for name in LOGGED
-    ]
-    episodes = pl.col("episodes") if "episodes" in there else pl.lit(None).alias("episodes")
-    rows = metrics.select("run", "epoch", episodes, pl.col(names["cost"]).alias("cost"), *logged)
-    told = (
-        rows.join(limits.drop_nulls().lazy(), on="run")
-        .group_by("run")
-        .agg(_of_a_run(final_share))
-        .collect()
+    rows = metrics.select(
+        "run",
+        "epoch",
+        _column_or_null("episodes", "episodes", there),
+        pl.col(names["cost"]).alias("cost"),
+        *(_column_or_null(names[name], name, there) for name in LOGGED),
     )
+    of_runs = rows.join(limits.lazy(), on="run").group_by("run")
+    told = of_runs.agg(**_of_a_run(final_share)).collect()
     return told.rename({name: column(name, constraint) for name in OVER_TRAINING})
 
 
-def _of_a_run(final_share: float) -> list[pl.Expr]:
+def _column_or_null(name: str, called: str, there: list[str]) -> pl.Expr:
+    """A column that not every table has."""
+    known = pl.col(name) if name in there else pl.lit(None)
+    return known.alias(called)
+
+
+def _of_a_run(final_share: float) -> dict[str, pl.Expr]:
+    """Every entry of OVER_TRAINING, from a run's rows of metrics: one per epoch."""
     limit = pl.col("limit")
     epoch = pl.col("epoch").cast(pl.Int64)
     length = epoch.max() - epoch.min() + 1
     cost = _number("cost")
     smooth = pl.coalesce(_number("window_cost"), cost)
-    there = smooth.is_not_null()
-    outside = epoch.filter((smooth - limit).abs() > BAND * limit).max()
-    settled = pl.when(outside.is_null()).then(epoch.filter(there).min()).otherwise(outside + 1)
-    never = settled > epoch.filter(there).max()
+    known = smooth.is_not_null()
     was_within = epoch.filter(smooth <= limit).min()
-    late = there & (2 * (epoch - epoch.min()) >= length)
-    final = epoch > epoch.max() - (final_share * length - 1e-9).ceil().clip(lower_bound=1)
-    counted = pl.col("episodes_above").is_not_null()
+    above = (smooth - limit).filter(epoch >= was_within).max()
+    late = known & (2 * (epoch - epoch.min()) >= length)
+    final_epochs = (final_share * length - 1e-9).ceil().clip(lower_bound=1)
+    final = epoch > epoch.max() - final_epochs
+    return {
+        "epochs_above": (cost > limit).mean(),
+        "shares_above": _episodes_above(),
+        "excess": (cost - limit).clip(lower_bound=0).sum(),
+        "settled_after": _settled_after(smooth, limit, epoch),
+        "overshoot": above.clip(lower_bound=0),
+        "oscillation": _about_a_line(smooth.filter(late), epoch.filter(late)),
+        "tail_cost": _number("window_cvar").filter(final).mean(),
+    }
+
+
+def _episodes_above() -> pl.Expr:
+    """Share of a run's episodes whose cost was above the limit, null where none was counted."""
+    above = pl.col("episodes_above")
+    counted = above.is_not_null()
     finished = pl.col("episodes").filter(counted).cast(pl.Int64).sum()
-    return [
-        (cost > limit).mean().alias("epochs_above"),
-        pl.when(finished > 0)
-        .then(pl.col("episodes_above").cast(pl.Int64).sum() / finished)
-        .alias("shares_above"),
-        (cost - limit).clip(lower_bound=0).sum().alias("excess"),
-        pl.when(~never & (limit.first() > 0))
-        .then(settled - epoch.min())
-        .cast(pl.Float64)
-        .alias("settled_after"),
-        (smooth - limit).filter(epoch >= was_within).max().clip(lower_bound=0).alias("overshoot"),
-        _about_a_line(smooth.filter(late), epoch.filter(late)).alias("oscillation"),
-        _number("window_cvar").filter(final).mean().alias("tail_cost"),
-    ]
+    share = above.cast(pl.Int64).sum() / finished
+    return pl.when(finished > 0).then(share)
+
+
+def _settled_after(smooth: pl.Expr, limit: pl.Expr, epoch: pl.Expr) -> pl.Expr:
+    """Epochs until the cost stays within BAND of the limit, null where it never does."""
+    known = smooth.is_not_null()
+    distance = (smooth - limit).abs()
+    last_outside = epoch.filter(distance > BAND * limit).max()
+    first = epoch.filter(known).min()
+    settled = pl.when(last_outside.is_null()).then(first).otherwise(last_outside + 1)
+    never = settled > epoch.filter(known).max()
+    after = (settled - epoch.min()).cast(pl.Float64)
+    return pl.when(~never & (limit.first() > 0)).then(after)
 
 
 def _number(name: str) -> pl.Expr:

@@ -43,18 +43,20 @@ def p_values(
 
     It depends neither on which sample is called the first nor on the order of values.
     """
+    few, many = first, second
     if first.shape[1] > second.shape[1]:
-        first, second = second, first
-    if first.shape[1] == 0:
-        return np.ones(len(first))
-    pooled = np.sort(np.concatenate([first, second], axis=1), axis=1)
+        few, many = second, first
+    sizes = few.shape[1], many.shape[1]
+    if sizes[0] == 0:
+        return np.ones(len(few))
+    pooled = np.sort(np.concatenate([few, many], axis=1), axis=1)
     middle = pooled.mean(axis=1, keepdims=True)
     centred = pooled - middle
-    seen = np.abs((first - middle).sum(axis=1))
-    dealt = np.abs(_dealt(first.shape[1], second.shape[1], most) @ centred.T)
+    seen = np.abs((few - middle).sum(axis=1))
+    dealt = np.abs(_dealt(*sizes, most) @ centred.T)
     slack = ROUNDING * np.abs(centred).sum(axis=1)
     as_large = (dealt >= seen - slack).sum(axis=0)
-    if deals(first.shape[1], second.shape[1]) > most:
+    if deals(*sizes) > most:
         return (as_large + 1) / most
     return as_large / len(dealt)
 
@@ -64,13 +66,14 @@ def _dealt(first: int, second: int, most: int) -> Float[np.ndarray, "deals value
     """Which of all values a deal gives to the first sample: 1, else 0."""
     size = first + second
     if deals(first, second) > most:
-        order = np.random.default_rng([first, second]).random((most - 1, size)).argsort(axis=1)
+        rng = np.random.default_rng([first, second])
+        order = rng.random((most - 1, size)).argsort(axis=1)
         chosen = order[:, :first]
-    elif first == second:
+    elif first == second:  # those that hold the first value: the others are their mirror images
         rest = itertools.combinations(range(1, size), first - 1)
         chosen = np.array([(0, *some) for some in rest])
     else:
         chosen = np.array(list(itertools.combinations(range(size), first)))
-    found = np.zeros((len(chosen), size))
-    np.put_along_axis(found, chosen, 1.0, axis=1)
-    return found
+    dealt = np.zeros((len(chosen), size))
+    np.put_along_axis(dealt, chosen, 1.0, axis=1)
+    return dealt

@@ -11,6 +11,7 @@ from jaxtyping import Float, Num
 from scipy.optimize import isotonic_regression
 
 from saddle.analysis.bootstrap import draw_counts, interval, replicate_means
+from saddle.analysis.interpolate import Located, locate
 from saddle.analysis.options import Options
 from saddle.analysis.smooth import lines_between, smooth
 
@@ -31,13 +32,23 @@ class Fit:
     value: Float[np.ndarray, " grid"]
     replicates: Float[np.ndarray, "replicates grid"]
 
+    @classmethod
+    def of(cls, rows: np.ndarray) -> "Fit":
+        """From the estimate and its replicates [1 + replicates, grid]."""
+        return cls(rows[0], rows[1:])
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The estimate and its replicates, [1 + replicates, grid]."""
+        return np.vstack([self.value, self.replicates])
+
 
 @dataclass(frozen=True)
 class Fits:
     """A sweep's profile: return and cost on a grid of lambda."""
 
-    lambdas: np.ndarray  # [grid], rising
-    axis: np.ndarray  # [grid]: log lambda, or lambda
+    lambdas: Float[np.ndarray, " grid"]  # rising
+    axis: Float[np.ndarray, " grid"]  # log lambda, or lambda
     returns: Fit
     costs: Fit
 
@@ -56,7 +67,8 @@ def seed_counts(seeds: np.ndarray, options: Options) -> np.ndarray:
     """The bootstrap's draws of the seeds [replicates, seeds], the same for every quantity of a
     sweep.
     """
-    return draw_counts(np.random.default_rng(options.seed), options.replicates, len(seeds))
+    rng = np.random.default_rng(options.seed)
+    return draw_counts(rng, options.replicates, len(seeds))
 
 
 def group_means(sweep: Sweep, options: Options) -> Fits:
@@ -66,33 +78,38 @@ def group_means(sweep: Sweep, options: Options) -> Fits:
     def mean(values: np.ndarray) -> Fit:
         return Fit(np.nanmean(values, axis=1), replicate_means(values, counts, options.level))
 
-    return Fits(
-        sweep.lambdas, to_axis(sweep.lambdas, options), mean(sweep.returns), mean(sweep.costs)
-    )
+    axis = to_axis(sweep.lambdas, options)
+    return Fits(sweep.lambdas, axis, mean(sweep.returns), mean(sweep.costs))
 
 
 def smoothed(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> Fits:
     """LOWESS of the means, and of every replicate's, at rising places of the axis."""
 
     def curve(fit: Fit) -> Fit:
-        rows = smooth(
-            means.axis, _rows(fit), axis, options.frac, options.iterations, options.correct
-        )
-        return Fit(rows[0], rows[1:])
+        rows = smooth(means.axis, fit.rows, axis, options.frac, options.iterations, options.correct)
+        return Fit.of(rows)
 
-    costs = _floored(curve(means.costs), sweep)
-    return Fits(_lambdas(sweep, axis, options), axis, curve(means.returns), costs)
+    return _on_grid(sweep, axis, options, curve(means.returns), curve(means.costs))
 
 
 def joined(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> Fits:
     """Straight lines between neighbouring lambdas, at places of the axis."""
 
     def curve(fit: Fit) -> Fit:
-        rows = lines_between(means.axis, _rows(fit), axis)
-        return Fit(rows[0], rows[1:])
+        return Fit.of(lines_between(means.axis, fit.rows, axis))
 
-    costs = _floored(curve(means.costs), sweep)
-    return Fits(_lambdas(sweep, axis, options), axis, curve(means.returns), costs)
+    return _on_grid(sweep, axis, options, curve(means.returns), curve(means.costs))
+
+
+def _on_grid(sweep: Sweep, axis: np.ndarray, options: Options, returns: Fit, costs: Fit) -> Fits:
+    """Curves at places of the axis, whose lambdas are within the sweep to the last bit.
+
+    No mean of costs that are never negative is below 0, though a line or a replicate may dip below.
+    """
+    if not np.nanmin(sweep.costs) < 0:
+        costs = Fit.of(np.maximum(costs.rows, 0.0))
+    lambdas = np.clip(from_axis(axis, options), sweep.lambdas[0], sweep.lambdas[-1])
+    return Fits(lambdas, axis, returns, costs)
 
 
 def joined_in_logarithm(sweep: Sweep, at_lambdas: Fits, options: Options) -> Fits:
@@ -119,27 +136,9 @@ def grid_with_knots(means: Fits, options: Options) -> np.ndarray:
     """Even places on the axis together with the sweep's own lambdas, at which joined lines bend."""
     even = even_grid(means, options)
     spacing = even[1] - even[0]
-    nearest = np.abs(even[:, None] - means.axis).min(1)
-    return np.sort(np.concatenate([even[nearest > spacing / 4], means.axis]))
-
-
-def _rows(fit: Fit) -> np.ndarray:
-    """The estimate and its replicates, [1 + replicates, places]."""
-    return np.vstack([fit.value, fit.replicates])
-
-
-def _floored(costs: Fit, sweep: Sweep) -> Fit:
-    """No mean of costs that are never negative is below 0, though a line or a replicate may dip
-    below.
-    """
-    if np.nanmin(sweep.costs) < 0:
-        return costs
-    return Fit(np.maximum(costs.value, 0.0), np.maximum(costs.replicates, 0.0))
-
-
-def _lambdas(sweep: Sweep, axis: np.ndarray, options: Options) -> np.ndarray:
-    """Lambda at places of the axis, within the sweep to the last bit."""
-    return np.clip(from_axis(axis, options), sweep.lambdas[0], sweep.lambdas[-1])
+    to_nearest = np.abs(even[:, None] - means.axis).min(axis=1)
+    apart = even[to_nearest > spacing / 4]
+    return np.sort(np.concatenate([apart, means.axis]))
 
 
 class Stretch(NamedTuple):
@@ -164,20 +163,25 @@ def rising_stretches(
     The smoothed curve says where, so that not every wobble of the means is listed; the means say by
     how much.
     """
-    up = np.concatenate([[False], np.diff(smooth_curve.value) > 0, [False]])
-    starts, ends = np.flatnonzero(up[1:] & ~up[:-1]), np.flatnonzero(~up[1:] & up[:-1])
+    up = np.diff(smooth_curve.value) > 0
+    turns = np.diff(up, prepend=False, append=False)
+    starts, ends = np.flatnonzero(turns).reshape(-1, 2).T
     least = tolerance * np.ptp(smooth_curve.value)
     found = []
-    for a, b in zip(starts, ends, strict=True):
-        rise = float(means.value[b] - means.value[a])
-        if smooth_curve.value[b] - smooth_curve.value[a] > least and rise > least:
-            lo, hi = interval(means.replicates[:, b] - means.replicates[:, a], level)
-            lo_smooth, _ = interval(
-                smooth_curve.replicates[:, b] - smooth_curve.replicates[:, a], level
-            )
-            clear = bool(lo > 0 and lo_smooth > 0)
-            found.append(Stretch(int(a), int(b), rise, float(lo), float(hi), clear))
+    for start, end in zip(starts, ends, strict=True):
+        rise = means.value[end] - means.value[start]
+        smooth_rise = smooth_curve.value[end] - smooth_curve.value[start]
+        if smooth_rise > least and rise > least:
+            lo, hi = _rise_interval(means, start, end, level)
+            smooth_lo, _ = _rise_interval(smooth_curve, start, end, level)
+            clear = lo > 0 and smooth_lo > 0
+            found.append(Stretch(int(start), int(end), float(rise), lo, hi, clear))
     return found
+
+
+def _rise_interval(fit: Fit, start: int, end: int, level: float) -> tuple[float, float]:
+    lo, hi = interval(fit.replicates[:, end] - fit.replicates[:, start], level)
+    return float(lo), float(hi)
 
 
 def falling(means: Fit, seeds: np.ndarray, rises: list[Stretch]) -> Fit:
@@ -188,58 +192,64 @@ def falling(means: Fit, seeds: np.ndarray, rises: list[Stretch]) -> Fit:
     Return and cost fall with lambda unless the data show otherwise. Without this a frontier takes
     the best of many noisy points, and is too high where it is flat.
     """
-    rows = _rows(means)
+    rows = means.rows
     fallen = np.empty_like(rows)
     start = 0
     for stretch in rises:
-        between = slice(stretch.start + 1, stretch.end)
         before = slice(start, stretch.start + 1)
+        between = slice(stretch.start + 1, stretch.end)
         fallen[:, before] = monotone(rows[:, before], seeds[before], increasing=False)
         fallen[:, between] = monotone(rows[:, between], seeds[between], increasing=True)
         start = stretch.end
-    fallen[:, start:] = monotone(rows[:, start:], seeds[start:], increasing=False)
-    return Fit(fallen[0], fallen[1:])
+    rest = slice(start, None)
+    fallen[:, rest] = monotone(rows[:, rest], seeds[rest], increasing=False)
+    return Fit.of(fallen)
 
 
-def monotone(rows: np.ndarray, weights: np.ndarray, increasing: bool) -> np.ndarray:
-    """Isotonic regression of each row [rows, lambdas]; a lambda has its weight [lambdas]."""
+def monotone(
+    rows: Float[np.ndarray, "rows lambdas"], weights: Num[np.ndarray, " lambdas"], increasing: bool
+) -> Float[np.ndarray, "rows lambdas"]:
+    """Isotonic regression of each row; each lambda has its weight."""
     if rows.shape[1] == 0:
         return rows
-    return np.stack(
-        [isotonic_regression(row, weights=weights, increasing=increasing).x for row in rows]
-    )
+    fitted = [isotonic_regression(row, weights=weights, increasing=increasing).x for row in rows]
+    return np.stack(fitted)
 
 
-def crossings(axis: np.ndarray, cost: np.ndarray, limit: float) -> np.ndarray:
-    """Every place on the axis at which a cost [grid] falls from above the limit to the limit or
-    below.
-    """
+def crossings(
+    axis: Float[np.ndarray, " grid"], cost: Float[np.ndarray, " grid"], limit: float
+) -> Float[np.ndarray, " crossings"]:
+    """Every place on the axis at which a cost falls from above the limit to the limit or below."""
     above = cost > limit
-    index = np.flatnonzero(above[:-1] & ~above[1:])
-    weight = (cost[index] - limit) / (cost[index] - cost[index + 1])
-    return axis[index] + weight * (axis[index + 1] - axis[index])
+    start = np.flatnonzero(above[:-1] & ~above[1:])
+    share = (cost[start] - limit) / (cost[start] - cost[start + 1])
+    return Located(start, share).along(axis)
 
 
-def first_crossings(axis: np.ndarray, costs: np.ndarray, limit: float) -> np.ndarray:
-    """The first crossing of each row [rows, grid]; -inf: at or below from the start on, +inf:
-    never.
-    """
+def first_crossings(
+    axis: Float[np.ndarray, " grid"], costs: Float[np.ndarray, "rows grid"], limit: float
+) -> Float[np.ndarray, " rows"]:
+    """The first crossing of each row; -inf: at or below from the start on, +inf: never."""
     above = costs > limit
     falls = above[:, :-1] & ~above[:, 1:]
-    index = falls.argmax(1)
+    ever = falls.any(axis=1)
+    start = falls.argmax(axis=1)
     rows = np.arange(len(costs))
-    high, low = costs[rows, index], costs[rows, index + 1]
-    weight = (high - limit) / np.where(falls.any(1), high - low, 1.0)
-    place = axis[index] + weight * (axis[index + 1] - axis[index])
-    return np.where(~above[:, 0], -np.inf, np.where(falls.any(1), place, np.inf))
+    high = costs[rows, start]
+    low = costs[rows, start + 1]
+    share = (high - limit) / np.where(ever, high - low, 1.0)
+    place = Located(start, share).along(axis)
+    first = np.where(ever, place, np.inf)
+    return np.where(above[:, 0], first, -np.inf)
 
 
-def value_at(axis: np.ndarray, curves: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Each row of curves [rows, grid] at its own place [rows], linear between grid points; the ends
-    reach outwards.
-    """
+def value_at(
+    axis: Float[np.ndarray, " grid"],
+    curves: Float[np.ndarray, "rows grid"],
+    places: Float[np.ndarray, " rows"],
+) -> Float[np.ndarray, " rows"]:
+    """Each row of curves at its own place, linear between grid points; the ends reach outwards."""
     inside = np.clip(places, axis[0], axis[-1])
-    index = np.clip(np.searchsorted(axis, inside, side="right") - 1, 0, len(axis) - 2)
-    weight = (inside - axis[index]) / (axis[index + 1] - axis[index])
+    start, share = locate(axis, inside)
     rows = np.arange(len(curves))
-    return curves[rows, index] * (1 - weight) + curves[rows, index + 1] * weight
+    return curves[rows, start] * (1 - share) + curves[rows, start + 1] * share

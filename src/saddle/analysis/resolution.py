@@ -22,14 +22,16 @@ def whole_costs(metrics: pl.LazyFrame, cost: str) -> pl.DataFrame:
     """
     if "episodes" not in metrics.collect_schema().names():
         metrics = metrics.with_columns(pl.lit(None, pl.Int32).alias("episodes"))
-    mean = pl.col(cost).cast(pl.Float64)
-    rows = metrics.filter(mean.is_finite(), mean != 0).select("run", mean.alias("mean"), "episodes")
-    total = pl.col("mean") * pl.col("episodes")
-    known = rows.filter(pl.col("episodes") > 0).select("run", _is_whole(total)).collect()
-    small = pl.col("mean").abs() < MOST_GUESSED
-    unknown = rows.filter(pl.col("episodes").is_null(), small).collect()
-    whole = pl.Series("whole", _whole_for_some_number(unknown["mean"].to_numpy()), pl.Boolean)
-    guessed = unknown.select("run", whole)
+    cost_of_row = pl.col(cost).cast(pl.Float64)
+    telling = metrics.filter(cost_of_row.is_finite(), cost_of_row != 0)
+    rows = telling.select("run", "episodes", mean=cost_of_row)
+    mean = pl.col("mean")
+    episodes = pl.col("episodes")
+    known = rows.filter(episodes > 0).select("run", _is_whole(mean * episodes)).collect()
+    small = mean.abs() < MOST_GUESSED
+    unknown = rows.filter(episodes.is_null(), small).collect()
+    whole = _whole_for_some_number(unknown["mean"].to_numpy())
+    guessed = unknown.select("run", pl.Series("whole", whole, pl.Boolean))
     every = pl.concat([known, guessed]).drop_nulls()
     return every.group_by("run").agg(pl.col("whole").all())
 
@@ -60,9 +62,10 @@ def standard_error(costs: np.ndarray) -> float:
     """Of the mean cost at a lambda, pooled over the lambdas of costs [lambdas, seeds]; NaN: no run.
     0: not known.
     """
-    seeds = np.isfinite(costs).sum(1)
-    several = costs[seeds > 1]
-    if not len(several):
+    seeds = np.isfinite(costs).sum(axis=1)
+    several = seeds > 1
+    if not several.any():
         return 0.0
-    variances = np.nanvar(several, axis=1, ddof=1) / seeds[seeds > 1]
-    return float(np.sqrt(variances.mean()))
+    variances = np.nanvar(costs[several], axis=1, ddof=1)
+    of_means = variances / seeds[several]
+    return float(np.sqrt(of_means.mean()))

@@ -15,12 +15,14 @@ from jaxtyping import Float
 
 from saddle.analysis.bootstrap import interval
 from saddle.analysis.findings import Kind
+from saddle.analysis.interpolate import locate
 
 PLACES = 41  # at which the slope is given
 REACH = 0.05  # of the arc, to either side, over which a slope is taken
 LEAST_ARC = 0.1  # of a regime
 MOST_REGIMES = 4
 RESOLUTION = np.deg2rad(8.0)  # differences of angle below this are not worth a regime
+PLAIN = np.array([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10])  # times a power of ten: limits to test at
 UPRIGHT = np.arctan(100.0)  # steeper than 100 times the average: no finite slope is claimed
 
 
@@ -39,11 +41,15 @@ class Arc:
 
     def chord(self, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Angles of the chords between places: [chords], and [replicates, chords]."""
-        rise = _between(self.place, self.returns, start, end)
-        run = _between(self.place, self.cost, start, end)
-        rises = _between(self.place, self.many_returns, start, end)
-        runs = _between(self.place, self.costs, start, end)
-        return self._angle(rise, run), self._angle(rises, runs)
+        starts = locate(self.place, start)
+        ends = locate(self.place, end)
+
+        def change(values: np.ndarray) -> np.ndarray:
+            return ends.between(values) - starts.between(values)
+
+        angle = self._angle(change(self.returns), change(self.cost))
+        angles = self._angle(change(self.many_returns), change(self.costs))
+        return angle, angles
 
     def at(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Values [points] at places along the arc."""
@@ -133,7 +139,7 @@ def _segment(
 ) -> Segment:
     angle, angles = frontier.chord(np.array([start]), np.array([end]))
     lo, hi = interval(angles, level)
-    slope, low, high = (float(to_slope(a)[0]) for a in (angle, lo, hi))
+    slope, low, high = to_slope(np.concatenate([angle, lo, hi])).tolist()
     if start == 0 and end == 1:  # the whole frontier has its own average slope
         kind = "even"
     elif kind is None:
@@ -150,6 +156,13 @@ def _kind_of(low: float, high: float) -> Kind:
     return "even"
 
 
+class _Pieces(NamedTuple):
+    """A piecewise constant fit: its squared error, and where its pieces begin and end."""
+
+    error: float
+    edges: list[int]
+
+
 def _partition(angle: np.ndarray, variance: float) -> list[int]:
     """Edges [0, ..., places] of the piecewise constant fit that balances its squared error against
     its pieces.
@@ -159,30 +172,30 @@ def _partition(angle: np.ndarray, variance: float) -> list[int]:
     total = np.concatenate([[0.0], np.cumsum(angle)])
     square = np.concatenate([[0.0], np.cumsum(angle**2)])
 
-    def error(a: int, b: int) -> float:
-        """The squared error of one constant over places a to b - 1."""
-        return square[b] - square[a] - (total[b] - total[a]) ** 2 / (b - a)
+    def error(start: int, end: int) -> float:
+        """The squared error of one constant over places start to end - 1."""
+        squares = square[end] - square[start]
+        return squares - (total[end] - total[start]) ** 2 / (end - start)
 
-    # Of the first b places in so many pieces: the least error, and its edges.
-    best: dict[int, tuple[float, list[int]]] = {}
-    for b in range(least, n + 1):
-        best[b] = (error(0, b), [0, b])
+    # By how many of the first places they cover: the best fits of so many pieces.
+    best = {end: _Pieces(error(0, end), [0, end]) for end in range(least, n + 1)}
     choice = best[n]
     penalty = 3 * np.log(n) * variance
-    lowest = choice[0] + penalty
+    lowest = choice.error + penalty
     for pieces in range(2, MOST_REGIMES + 1):
-        longer: dict[int, tuple[float, list[int]]] = {}
-        for b in range(pieces * least, n + 1):
+        longer: dict[int, _Pieces] = {}
+        for end in range(pieces * least, n + 1):
             candidates = []
-            for a in range((pieces - 1) * least, b - least + 1):
-                before, edges = best[a]
-                candidates.append((before + error(a, b), [*edges, b]))
-            longer[b] = min(candidates)
+            for start in range((pieces - 1) * least, end - least + 1):
+                before = best[start]
+                candidate = _Pieces(before.error + error(start, end), [*before.edges, end])
+                candidates.append(candidate)
+            longer[end] = min(candidates)
         best = longer
-        if best and best[n][0] + pieces * penalty < lowest:
+        if best and best[n].error + pieces * penalty < lowest:
             choice = best[n]
-            lowest = best[n][0] + pieces * penalty
-    return choice[1]
+            lowest = choice.error + pieces * penalty
+    return choice.edges
 
 
 def round_limit(target: float, low: float, high: float, unit: float = 0.0) -> float | None:
@@ -194,10 +207,11 @@ def round_limit(target: float, low: float, high: float, unit: float = 0.0) -> fl
     if target <= 0:
         return 0.0
     tens = 10.0 ** np.floor(np.log10(target))
-    plain = np.array([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) * tens
+    plain = PLAIN * tens
     if unit > 0:
         nearest = np.rint(plain / unit)
-        plain = plain[(nearest > 0) & np.isclose(nearest * unit, plain)]
+        multiples = (nearest > 0) & np.isclose(nearest * unit, plain)
+        plain = plain[multiples]
     plain = plain[(plain >= low) & (plain <= high)]
     if len(plain):
         nearest = np.abs(np.log(plain / target)).argmin()
@@ -216,17 +230,3 @@ def _nearest_multiple(target: float, low: float, high: float, unit: float) -> fl
     if first > last:
         return None
     return float(np.clip(np.rint(target / unit), first, last) * unit)
-
-
-def _between(
-    place: np.ndarray, values: np.ndarray, start: np.ndarray, end: np.ndarray
-) -> np.ndarray:
-    """values(end) - values(start) for values [..., points] given at rising places [points]."""
-    return _at(place, values, end) - _at(place, values, start)
-
-
-def _at(place: np.ndarray, values: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """values [..., points] given at rising places [points], at other places: linear between."""
-    index = np.clip(np.searchsorted(place, where, side="right") - 1, 0, len(place) - 2)
-    weight = (where - place[index]) / (place[index + 1] - place[index])
-    return values[..., index] * (1 - weight) + values[..., index + 1] * weight

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from saddle.analysis.findings import Seed, TaskFindings
-from saddle.analysis.frontier import return_at
+from saddle.analysis.frontier import Trace, return_at
 
 
 def gaps(part: TaskFindings, seeds: Sequence[Seed]) -> Float[np.ndarray, " seeds"]:
@@ -15,9 +15,12 @@ def gaps(part: TaskFindings, seeds: Sequence[Seed]) -> Float[np.ndarray, " seeds
     than all of the frontier.
     """
     assert part.frontier is not None
-    trace = np.array(part.frontier.cost.value, float), np.array(part.frontier.return_.value, float)
+    frontier = Trace(
+        np.array(part.frontier.cost.value, float), np.array(part.frontier.return_.value, float)
+    )
     costs = np.array([seed.cost for seed in seeds])
-    return np.array([seed.return_ for seed in seeds]) - return_at(trace, costs)
+    returns = np.array([seed.return_ for seed in seeds])
+    return returns - return_at(frontier, costs)
 
 
 def level_gaps(part: TaskFindings, seeds: Sequence[Seed]) -> Float[np.ndarray, " seeds"]:

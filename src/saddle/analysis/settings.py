@@ -1,5 +1,6 @@
 """Rules and learners that were run with several settings get a name for each."""
 
+import collections
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -21,7 +22,8 @@ def name_settings(runs: pl.DataFrame) -> pl.DataFrame:
     params = runs["params"].to_list()
     learners = [learner_fields(text) for text in params]
     owners = list(runs.select("task", "algorithm").iter_rows())
-    runs = runs.with_columns(pl.Series("algorithm", _names(owners, learners), pl.String))
+    algorithms = pl.Series("algorithm", _names(owners, learners), pl.String)
+    runs = runs.with_columns(algorithms)
     rules: list[Settings] = []
     for text, rule in zip(params, runs["rule"], strict=True):
         rules.append({} if rule == "fixed" else rule_fields(text))
@@ -33,12 +35,15 @@ def _names(owners: Sequence[tuple[str, ...]], settings: Sequence[Settings]) -> l
     """The last word of each owner, and behind it those settings in which runs of the same owner
     differ.
     """
-    seen: dict[tuple[tuple[str, ...], str], set[str]] = {}
+    seen = collections.defaultdict(set)
     for owner, own in zip(owners, settings, strict=True):
         for key, value in own.items():
-            seen.setdefault((owner, key), set()).add(setting(value))
+            seen[owner, key].add(setting(value))
     names = []
     for owner, own in zip(owners, settings, strict=True):
-        differing = [key for key in own if len(seen[owner, key]) > 1]
-        names.append(" ".join([owner[-1], *(f"{key}={setting(own[key])}" for key in differing)]))
+        words = [owner[-1]]
+        for key, value in own.items():
+            if len(seen[owner, key]) > 1:
+                words.append(f"{key}={setting(value)}")
+        names.append(" ".join(words))
     return names

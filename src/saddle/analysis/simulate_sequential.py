@@ -2,37 +2,41 @@
 how many seeds it takes.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
+from numpy.random import Generator
 
 from saddle.analysis.permutation import p_values
 from saddle.analysis.sequential import Comparison, Group, Looks, compare
 
-Law = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+Shape = tuple[int, ...]
+Law = Callable[[Generator, Shape], np.ndarray]
 """Scores of a rule: so many of mean or median 0."""
 
 
-def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def normal(rng: Generator, shape: Shape) -> np.ndarray:
     """Of standard deviation 1."""
     return rng.normal(size=shape)
 
 
-def heavy(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def heavy(rng: Generator, shape: Shape) -> np.ndarray:
     """Student's t with 2 degrees of freedom, which has no variance."""
     return rng.standard_t(2, size=shape)
 
 
-def skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def skewed(rng: Generator, shape: Shape) -> np.ndarray:
     """Minus a log-normal: most seeds alike, some far below."""
     return 1 - np.exp(rng.normal(size=shape))
 
 
-def failing(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def failing(rng: Generator, shape: Shape) -> np.ndarray:
     """Normal, but one seed in five comes to nothing."""
-    return rng.normal(size=shape) - 10 * (rng.random(shape) < 0.2)
+    scores = rng.normal(size=shape)
+    fails = rng.random(shape) < 0.2
+    return scores - 10 * fails
 
 
 LAWS: dict[str, Law] = {"normal": normal, "heavy": heavy, "skewed": skewed, "failing": failing}
@@ -41,10 +45,10 @@ LAWS: dict[str, Law] = {"normal": normal, "heavy": heavy, "skewed": skewed, "fai
 class Made(NamedTuple):
     """A made-up study of rules at a limit."""
 
-    scores: np.ndarray
-    """[rules, seeds], as many seeds as there are at most."""
-    shifts: np.ndarray
-    """By how much each rule is better than it would be: equal ones are equal rules. [rules]"""
+    scores: Float[np.ndarray, "rules seeds"]
+    """With as many seeds as there are at most."""
+    shifts: Float[np.ndarray, " rules"]
+    """By how much each rule is better than it would be: equal ones are equal rules."""
 
     @property
     def rules(self) -> list[str]:
@@ -53,17 +57,17 @@ class Made(NamedTuple):
 
     def groups(self, looks: Looks) -> dict[str, list[Group]]:
         """As many seeds a group as come between two looks; every cost is below the limit."""
-        ends = looks.seeds[:-1]
+        *ends, most = looks.seeds
         found = {}
         for rule, scores in zip(self.rules, self.scores, strict=True):
-            parts = np.split(scores[: looks.seeds[-1]], ends)
+            parts = np.split(scores[:most], ends)
             found[rule] = [Group(part, np.full(len(part), -1.0)) for part in parts]
         return found
 
     def equal(self, first: str, second: str) -> bool:
         """Whether these two rules are equal."""
-        a, b = (self.shifts[self.rules.index(rule)] for rule in (first, second))
-        return bool(a == b)
+        shift = dict(zip(self.rules, self.shifts, strict=True))
+        return bool(shift[first] == shift[second])
 
     def compared(self, looks: Looks) -> Comparison:
         """The rules, after as many looks as it takes."""
@@ -71,15 +75,16 @@ class Made(NamedTuple):
 
 
 def made(
-    rng: np.random.Generator, law: Law, shifts: Sequence[float], seeds: int, shared: float = 0.0
+    rng: Generator, law: Law, shifts: Sequence[float], seeds: int, shared: float = 0.0
 ) -> Made:
     """Rules with scores of a law; `shared` is the share of it that all rules' runs of a seed have
     in common.
     """
-    moved = np.array(shifts, float)
-    own = law(rng, (len(moved), seeds))
+    better_by = np.array(shifts, float)
+    own = law(rng, (len(better_by), seeds))
     common = law(rng, (1, seeds))
-    return Made((1 - shared) * own + shared * common + moved[:, None], moved)
+    scores = (1 - shared) * own + shared * common
+    return Made(scores + better_by[:, None], better_by)
 
 
 def errs(study: Made, found: Comparison) -> bool:
@@ -90,14 +95,12 @@ def errs(study: Made, found: Comparison) -> bool:
 
 def errs_uncorrected(study: Made, looks: Looks) -> bool:
     """The same if each look at each pair had the whole error."""
-    equal = [
-        (a, b)
-        for a, b in itertools.combinations(range(len(study.rules)), 2)
-        if study.shifts[a] == study.shifts[b]
-    ]
-    first, second = (study.scores[list(side)] for side in zip(*equal, strict=True))
+    first, second = np.triu_indices(len(study.shifts), k=1)
+    equal = study.shifts[first] == study.shifts[second]
+    scores_first = study.scores[first[equal]]
+    scores_second = study.scores[second[equal]]
     for seeds in looks.seeds:
-        values = p_values(first[:, :seeds], second[:, :seeds], looks.most_deals)
+        values = p_values(scores_first[:, :seeds], scores_second[:, :seeds], looks.most_deals)
         if (values <= looks.error).any():
             return True
     return False
@@ -111,5 +114,6 @@ def finds_best(study: Made, found: Comparison) -> bool:
 
 def mean_seeds(found: Comparison) -> float:
     """Seeds that a rule was given, on average over rules."""
-    given = [state.stopped_at or found.looks.seeds[-1] for state in found.rules.values()]
+    most = found.looks.seeds[-1]
+    given = [state.stopped_at or most for state in found.rules.values()]
     return float(np.mean(given))

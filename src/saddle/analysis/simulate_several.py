@@ -71,7 +71,7 @@ def simulate_two(
     each of the limits.
     """
     rows = []
-    lambdas = []
+    lambdas = []  # of each run, at its end
     for pair, seed in itertools.product(itertools.product(*axes), range(seeds)):
         rows.append(_row(truth, "sweep", "fixed", pair, None, seed))
         lambdas.append(pair)
@@ -79,9 +79,9 @@ def simulate_two(
         rows.append(_row(truth, "compare", "ga", None, limit, seed))
         lambdas.append(truth.lambda_star(limit))
     schema = {**RUNS, "lambda_1": pl.Float64, "limit_1": pl.Float64}
+    number = pl.int_range(pl.len()).cast(pl.String).str.zfill(5)
     runs = pl.DataFrame(rows, schema=schema).with_columns(
-        run=pl.concat_str(pl.lit("r"), pl.int_range(pl.len()).cast(pl.String).str.zfill(5)),
-        steps=pl.lit(20_000 * epochs),
+        run=pl.concat_str(pl.lit("r"), number), steps=pl.lit(20_000 * epochs)
     )
     return runs, _metrics(truth, runs, np.array(lambdas), rng, epochs)
 
@@ -110,11 +110,10 @@ def _metrics(
 ) -> pl.DataFrame:
     """Curves that settle at the truth and its noise; lambdas [runs, 2]."""
     sigma = np.sqrt(np.log1p(truth.noise**2))
-    factors = np.exp(sigma * rng.normal(size=(len(lambdas), 2)) - sigma**2 / 2)
+    factors = np.exp(sigma * rng.normal(size=lambdas.shape) - sigma**2 / 2)
     costs = truth.costs(lambdas) * factors
-    returns = truth.returns(lambdas) + truth.noise * truth.scale / 10 * rng.normal(
-        size=len(lambdas)
-    )
+    noise = truth.noise * truth.scale / 10 * rng.normal(size=len(lambdas))
+    returns = truth.returns(lambdas) + noise
     curves = []
     for i in range(2):
         finals = np.stack([returns, costs[:, i], lambdas[:, i]], -1)

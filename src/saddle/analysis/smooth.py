@@ -8,6 +8,8 @@ within 1e-10.
 import numpy as np
 from jaxtyping import Float, Num
 
+from saddle.analysis.interpolate import locate
+
 LEAST_NEIGHBOURS = 5  # below that a local line has too few weights that are not zero
 
 
@@ -22,17 +24,14 @@ def lowess(
 
     Where fewer than two points have weight the fit is the point itself, or NaN at other places.
     """
-    near = tricube_weights(x, x, frac)
+    at_points = tricube_weights(x, x, frac)
     robust = np.ones_like(y)
     for _ in range(iterations):
-        fit = _lines(near * robust[..., None, :], x, x, y)
+        fit = _lines(at_points * robust[..., None, :], x, x, y)
         robust = _bisquare(np.abs(y - fit))
-    places = x
-    if at is not None:
-        places = at
-        near = tricube_weights(x, at, frac)
+    near = at_points if at is None else tricube_weights(x, at, frac)
     weights = near if iterations == 0 else near * robust[..., None, :]
-    return _lines(weights, x, places, y, own=at is None)
+    return _lines(weights, x, x if at is None else at, y, own=at is None)
 
 
 def smooth(
@@ -66,9 +65,7 @@ def lines_between(
     at: Num[np.ndarray, " places"],
 ) -> Float[np.ndarray, "*rows places"]:
     """Straight lines between neighbours of y over rising x, at places `at`."""
-    segment = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
-    weight = (at - x[segment]) / (x[segment + 1] - x[segment])
-    return y[..., segment] + weight * (y[..., segment + 1] - y[..., segment])
+    return locate(x, at).along(y)
 
 
 def neighbour_share(frac: float, points: int) -> float:
@@ -81,8 +78,8 @@ def tricube_weights(
 ) -> Float[np.ndarray, "places points"]:
     """Weight of each point for each place: tricube over the nearest int(frac * points) of them."""
     points = len(x)
-    wanted = int(frac * points + 1e-10)
-    k = min(max(wanted, 2), points)
+    share = int(frac * points + 1e-10)
+    k = min(max(share, 2), points)
     # The window of k neighbours moves right while the place lies past the middle of it and the next
     # point.
     middles = (x[:-k] + x[k:]) / 2
@@ -107,11 +104,13 @@ def _lines(
     total = np.where(enough, weights.sum(-1), 1.0)
     w = weights / total[..., None]
     centre = (w * x).sum(-1, keepdims=True)
-    variance = (w * (x - centre) ** 2).sum(-1, keepdims=True)
-    spread = np.maximum(variance, 1e-12)
-    projection = w * (1 + (at[:, None] - centre) * (x - centre) / spread)
+    off_centre = x - centre
+    variance = (w * off_centre**2).sum(-1, keepdims=True)
+    leverage = (at[:, None] - centre) * off_centre / np.maximum(variance, 1e-12)
+    projection = w * (1 + leverage)
     base = y[..., :1]
-    fit = base + (projection @ (y - base)[..., None])[..., 0]
+    differences = (y - base)[..., None]
+    fit = base + (projection @ differences)[..., 0]
     return np.where(enough, fit, y if own else np.nan)
 
 

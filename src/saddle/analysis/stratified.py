@@ -34,13 +34,15 @@ def replicate_iqms(
     Sorted by value, a run that was drawn k times takes k places; those that lie in the middle half
     count.
     """
+    runs = len(values)
     order = np.argsort(values, kind="stable")
     drawn = counts[:, order]
     end = np.cumsum(drawn, axis=1)
-    cut = len(values) // 4
-    inside = np.minimum(end, len(values) - cut) - np.maximum(end - drawn, cut)
+    start = end - drawn
+    cut = runs // 4
+    inside = np.minimum(end, runs - cut) - np.maximum(start, cut)
     kept = np.maximum(inside, 0.0)
-    return kept @ values[order] / (len(values) - 2 * cut)
+    return kept @ values[order] / (runs - 2 * cut)
 
 
 def stratified_interval(
@@ -58,7 +60,8 @@ def stratified_interval(
         unknown = np.full(np.shape(value), np.nan)
         return unknown, unknown
     tail = (1 + level) / 2
-    factor = stdtrit(degrees, tail) / ndtri(tail) * np.sqrt(runs / degrees)
+    quantiles = stdtrit(degrees, tail) / ndtri(tail)
+    factor = quantiles * np.sqrt(runs / degrees)
     return interval(value + factor * (replicates - value), level)
 
 
@@ -66,8 +69,8 @@ def improvement(first: Strata, second: Strata) -> float:
     """Probability that a run of the first has the higher score than one of the second in the same
     stratum, ties half: mean over strata.
     """
-    blocks = zip(first, second, strict=True)
-    return float(np.mean([_wins(a, b).mean() for a, b in blocks]))
+    wins = [_wins(a, b).mean() for a, b in zip(first, second, strict=True)]
+    return float(np.mean(wins))
 
 
 def replicate_improvements(
@@ -78,15 +81,19 @@ def replicate_improvements(
 ) -> Float[np.ndarray, " replicates"]:
     """`improvement` of each replicate."""
     total = np.zeros(len(counts_first))
-    at_first = at_second = 0
-    for a, b in zip(first, second, strict=True):
-        drawn_a = counts_first[:, at_first : at_first + len(a)]
-        drawn_b = counts_second[:, at_second : at_second + len(b)]
-        wins = (drawn_a @ _wins(a, b) * drawn_b).sum(1)
+    drawn_first = _by_stratum(counts_first, first)
+    drawn_second = _by_stratum(counts_second, second)
+    for a, b, drawn_a, drawn_b in zip(first, second, drawn_first, drawn_second, strict=True):
+        wins = (drawn_a @ _wins(a, b) * drawn_b).sum(axis=1)
         total += wins / (len(a) * len(b))
-        at_first += len(a)
-        at_second += len(b)
     return total / len(first)
+
+
+def _by_stratum(
+    counts: Float[np.ndarray, "replicates runs"], strata: Strata
+) -> list[Float[np.ndarray, "replicates runs_of_stratum"]]:
+    ends = np.cumsum([len(own) for own in strata])
+    return np.split(counts, ends[:-1], axis=1)
 
 
 def same_scores(first: Strata, second: Strata) -> float | None:
@@ -101,7 +108,8 @@ def same_scores(first: Strata, second: Strata) -> float | None:
     if variance == 0:
         return None
     away = improvement(first, second) - 0.5
-    return float(2 * ndtr(-abs(away) * len(first) / np.sqrt(variance)))
+    z = abs(away) * len(first) / np.sqrt(variance)
+    return float(2 * ndtr(-z))
 
 
 def _wins(first: np.ndarray, second: np.ndarray) -> Float[np.ndarray, "first second"]:

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from saddle.analysis.bootstrap import replicate_means
+from saddle.analysis.interpolate import Located, locate
 from saddle.analysis.options import Options
 from saddle.analysis.profile import (
     Fit,
@@ -51,21 +52,32 @@ def grid_of(swept: pl.DataFrame, options: Options) -> Grid | None:
     """
     points = np.unique(np.array(swept["lambdas"].to_list(), float), axis=0)
     axes = _full(points, options)
-    if sum(len(axis) > 1 for axis in axes) == 0:
+    if all(len(axis) == 1 for axis in axes):
         return None
     seeds = np.sort(swept["seed"].unique().to_numpy())
     shape = (*map(len, axes), len(seeds))
     count = np.zeros(shape)
     totals = np.zeros((1 + len(axes), *shape))
     for lambdas, seed, ret, costs in swept.select("lambdas", "seed", "return", "costs").iter_rows():
-        places = [np.flatnonzero(axis == lam) for axis, lam in zip(axes, lambdas, strict=True)]
-        if not all(len(place) for place in places):
+        place = _place_on(axes, lambdas)
+        if place is None:
             continue
-        at = (*(int(place[0]) for place in places), int(np.searchsorted(seeds, seed)))
+        at = (*place, int(np.searchsorted(seeds, seed)))
         count[at] += 1
         totals[(slice(None), *at)] += (ret, *costs)
     means = np.where(count > 0, totals / np.maximum(count, 1), np.nan)
     return Grid(axes, seeds, means[0], means[1:])
+
+
+def _place_on(axes: Sequence[np.ndarray], lambdas: Sequence[float]) -> tuple[int, ...] | None:
+    """The index of each lambda on its axis; None where one of them is not there."""
+    place = []
+    for axis, lam in zip(axes, lambdas, strict=True):
+        same = np.flatnonzero(axis == lam)
+        if not len(same):
+            return None
+        place.append(int(same[0]))
+    return tuple(place)
 
 
 def _full(points: np.ndarray, options: Options) -> tuple[np.ndarray, ...]:
@@ -78,14 +90,17 @@ def _full(points: np.ndarray, options: Options) -> tuple[np.ndarray, ...]:
                 points = points[points[:, j] > 0]
     while True:
         axes = tuple(np.unique(column) for column in points.T)
-        if len(points) == math.prod(map(len, axes)):
+        combinations = math.prod(map(len, axes))
+        if len(points) == combinations:
             return axes
-        shares = []
+        filled = []
         for j, axis in enumerate(axes):
-            others = math.prod(len(other) for k, other in enumerate(axes) if k != j)
-            shares += [((points[:, j] == lam).sum() / others, j, lam) for lam in axis]
-        _, j, lam = min(shares)
-        points = points[points[:, j] != lam]
+            wanted = combinations // len(axis)  # with each lambda of this axis
+            for lam in axis:
+                there = (points[:, j] == lam).sum()
+                filled.append((there / wanted, j, lam))
+        _, j, emptiest = min(filled)
+        points = points[points[:, j] != emptiest]
 
 
 @dataclass(frozen=True)
@@ -120,15 +135,14 @@ def surface(grid: Grid, options: Options) -> Surface:
 
     def rows(values: np.ndarray) -> np.ndarray:
         flat = values.reshape(-1, len(grid.seeds))
-        means = np.vstack([np.nanmean(flat, 1), replicate_means(flat, counts, options.level)])
+        mean = np.nanmean(flat, axis=1)
+        means = np.vstack([mean, replicate_means(flat, counts, options.level)])
         return means.reshape(-1, *shape)
 
-    weights = np.isfinite(grid.returns).sum(-1).astype(float)
-    costs = []
-    for j, values in enumerate(grid.costs):
-        costs.append(_falling_along(rows(values), weights, j))
-    places = tuple(to_axis(axis, options) if len(axis) > 1 else np.zeros(1) for axis in grid.axes)
-    return Surface(grid, options, places, rows(grid.returns), np.stack(costs))
+    seeds = np.isfinite(grid.returns).sum(axis=-1).astype(float)
+    costs = [_falling_along(rows(values), seeds, j) for j, values in enumerate(grid.costs)]
+    places = [to_axis(axis, options) if len(axis) > 1 else np.zeros(1) for axis in grid.axes]
+    return Surface(grid, options, tuple(places), rows(grid.returns), np.stack(costs))
 
 
 def _falling_along(costs: np.ndarray, weights: np.ndarray, constraint: int) -> np.ndarray:
@@ -138,8 +152,9 @@ def _falling_along(costs: np.ndarray, weights: np.ndarray, constraint: int) -> n
     lines = np.moveaxis(costs, 1 + constraint, -1)
     own = np.moveaxis(weights, constraint, -1)
     fallen = np.empty_like(lines)
-    for at in itertools.product(*map(range, own.shape[:-1])):
-        fallen[(slice(None), *at)] = monotone(lines[(slice(None), *at)], own[at], increasing=False)
+    for others in np.ndindex(own.shape[:-1]):
+        at = (slice(None), *others)
+        fallen[at] = monotone(lines[at], own[others], increasing=False)
     return np.moveaxis(fallen, -1, 1 + constraint)
 
 
@@ -161,16 +176,17 @@ def path(surface: Surface, constraint: int, limits: Sequence[float]) -> Path:
         if j != constraint and np.isfinite(limit):
             cost = value_at(surface.places, surface.costs[j], at)[0]
             can &= cost <= limit + 1e-9 * abs(limit)
-    sweep = _seeds_along(surface, constraint, at[:, :1])
-    kept = can & np.isfinite(sweep.costs).any(1)
-    own = value_at(surface.places, surface.costs[constraint], at)[:, kept]
+    every = _seeds_along(surface, constraint, at[:, :1])
+    kept = can & np.isfinite(every.costs).any(axis=1)
+    lambdas = every.lambdas[kept]
+    costs = value_at(surface.places, surface.costs[constraint], at)[:, kept]
     returns = value_at(surface.places, surface.returns, at)[:, kept]
     place = surface.places[constraint][kept]
-    means = Fits(sweep.lambdas[kept], place, Fit(returns[0], returns[1:]), Fit(own[0], own[1:]))
-    sweep = sweep._replace(
-        lambdas=sweep.lambdas[kept], returns=sweep.returns[kept], costs=sweep.costs[kept]
+    return Path(
+        sweep=Sweep(lambdas, every.seeds, every.returns[kept], every.costs[kept]),
+        means=Fits(lambdas, place, Fit.of(returns), Fit.of(costs)),
+        lost=surface.grid.axes[constraint][~can],
     )
-    return Path(sweep, means, surface.grid.axes[constraint][~can])
 
 
 def held(surface: Surface, constraint: int, limits: Sequence[float]) -> np.ndarray:
@@ -213,26 +229,26 @@ def value_at(places: Sequence[np.ndarray], values: np.ndarray, at: np.ndarray) -
     """Values [rows, A_0, A_1, ...] at the places at [m, rows, K] of their own row: [rows, K],
     linear along each axis. What has no weight does not count, so that a NaN there does no harm.
     """
-    rows = np.arange(len(values))[:, None]
-    lower, weights = [], []
-    for axis, where in zip(places, at, strict=True):
-        if len(axis) == 1:
-            lower.append(np.zeros(where.shape, int))
-            weights.append(np.zeros(where.shape))
-            continue
-        index = np.clip(np.searchsorted(axis, where, side="right") - 1, 0, len(axis) - 2)
-        lower.append(index)
-        weights.append((where - axis[index]) / (axis[index + 1] - axis[index]))
-    total = np.zeros(at.shape[1:])
+    located = [_locate(axis, where) for axis, where in zip(places, at, strict=True)]
+    shape = at.shape[1:]
+    rows = np.broadcast_to(np.arange(len(values))[:, None], shape)
+    total = np.zeros(shape)
     for corner in itertools.product((0, 1), repeat=len(places)):
-        weight = np.ones(at.shape[1:])
+        weight = np.ones(shape)
         index = []
-        for above, low, share, axis in zip(corner, lower, weights, places, strict=True):
-            weight = weight * (share if above else 1 - share)
-            index.append(np.minimum(low + above, len(axis) - 1))
-        found = values[(np.broadcast_to(rows, weight.shape), *index)]
+        for after, (start, share), axis in zip(corner, located, places, strict=True):
+            weight = weight * (share if after else 1 - share)
+            index.append(np.minimum(start + after, len(axis) - 1))
+        found = values[rows, *index]
         total += np.where(weight > 0, weight * found, 0.0)
     return total
+
+
+def _locate(axis: np.ndarray, where: np.ndarray) -> Located:
+    """Where places lie on an axis, which may be a single point."""
+    if len(axis) == 1:
+        return Located(np.zeros(where.shape, int), np.zeros(where.shape))
+    return locate(axis, where)
 
 
 def _seeds_along(surface: Surface, constraint: int, at: np.ndarray) -> Sweep:

@@ -45,12 +45,14 @@ def step(golden: Golden, task: Any, precision: Precision) -> Outcome:
     """
     with jax.enable_x64(precision == "float64"):
         dtype = jnp.dtype(precision)
+        step_each = jax.jit(jax.vmap(task.step))
+        info_each = jax.jit(jax.vmap(task.info))
+        observe_each = jax.jit(jax.vmap(task.observe))
         before = inject.inject(golden, task, dtype)
-        stepped = jax.jit(jax.vmap(task.step))(before, jnp.asarray(golden["action"], dtype))
-        info = jax.jit(jax.vmap(task.info))(stepped)
-        observe = jax.jit(jax.vmap(task.observe))
-        obs = observe(_take_goal_over(golden, stepped))
-        formulas = observe(inject.inject(golden, task, dtype, after=True))
+        stepped = step_each(before, jnp.asarray(golden["action"], dtype))
+        info = info_each(stepped)
+        obs = observe_each(_take_goal_over(golden, stepped))
+        formulas = observe_each(inject.inject(golden, task, dtype, after=True))
         return _outcome(golden, stepped, obs, formulas, info)
 
 
@@ -63,8 +65,9 @@ def _take_goal_over(golden: Golden, stepped: State) -> State:
     for name in ("goal", "goal_button"):
         ours = getattr(stepped, name, None)
         if ours is not None:
-            theirs = jnp.asarray(golden[name + "2"], ours.dtype)
-            new[name] = jnp.where(met.reshape(-1, *[1] * (ours.ndim - 1)), theirs, ours)
+            theirs = jnp.asarray(golden[f"{name}2"], ours.dtype)
+            met_in_row = met.reshape(-1, *[1] * (ours.ndim - 1))
+            new[name] = jnp.where(met_in_row, theirs, ours)
     return dataclasses.replace(stepped, **new)
 
 
@@ -74,21 +77,24 @@ def _outcome(
     zeros = np.zeros(golden.rows)
     free = np.zeros((golden.rows, 0, 13))
     for name in ("vase", "gremlins", "box"):
-        if hasattr(stepped, name):
-            free = np.asarray(getattr(stepped, name), np.float64)
+        free = getattr(stepped, name, free)
     return Outcome(
-        agent=np.asarray(stepped.agent, np.float64),  # type: ignore[attr-defined]
-        bodies=free.reshape(golden.rows, golden.bodies, 13),
-        obs=np.asarray(obs, np.float64),
-        formulas=np.asarray(formulas, np.float64),
-        reward=np.asarray(stepped.reward, np.float64),
-        cost=np.asarray(stepped.cost, np.float64).sum(axis=-1),
+        agent=_real(stepped.agent),  # type: ignore[attr-defined]
+        bodies=_real(free).reshape(golden.rows, golden.bodies, 13),
+        obs=_real(obs),
+        formulas=_real(formulas),
+        reward=_real(stepped.reward),
+        cost=_real(stepped.cost).sum(axis=-1),
         terminated=np.asarray(stepped.terminated),
         truncated=np.asarray(stepped.truncated),
         goal_met=np.asarray(getattr(stepped, "goal_met", zeros)) != 0,
         timer=np.asarray(getattr(stepped, "timer", zeros)),
-        info={name: np.asarray(value, np.float64) for name, value in info.items()},
+        info={name: _real(value) for name, value in info.items()},
     )
+
+
+def _real(value: Any) -> np.ndarray:
+    return np.asarray(value, np.float64)
 
 
 def errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
@@ -97,17 +103,17 @@ def errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
 
     NaN marks rows that have no such quantity (a displacement where nothing moved).
     """
-    agent = out.agent - inject.agents(golden, after=True)
-    agent[:, 2] = inject.wrap(agent[:, 2])
-    seen = np.abs(out.obs - golden["obs2"])
-    formulas = np.abs(out.formulas - golden["obs2"])
+    off = out.agent - inject.agents(golden, after=True)
+    off[:, 2] = inject.wrap(off[:, 2])
+    observed = out.obs - golden["obs2"]
+    formulas = out.formulas - golden["obs2"]
     found = {
-        "pose": np.abs(agent[:, :3]).max(axis=1),
-        "velocity": np.abs(agent[:, 3:]).max(axis=1),
-        "linear velocity": np.abs(agent[:, 3:5]).max(axis=1),
-        "accelerometer": seen[:, :SENSORS].max(axis=1),
-        "observation": seen[:, SENSORS:].max(axis=1),
-        "observation formulas": formulas[:, SENSORS:].max(axis=1),
+        "pose": _worst(off[:, :3]),
+        "velocity": _worst(off[:, 3:]),
+        "linear velocity": _worst(off[:, 3:5]),
+        "accelerometer": _worst(observed[:, :SENSORS]),
+        "observation": _worst(observed[:, SENSORS:]),
+        "observation formulas": _worst(formulas[:, SENSORS:]),
         "reward": np.abs(out.reward - golden["reward"]),
     }
     if golden.bodies:
@@ -123,16 +129,21 @@ def _body_errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
     """The worst of a row's free bodies; `displacement` is the first one's planar error over its
     displacement.
     """
-    ours = out.bodies
     theirs = inject.bodies(golden, after=True)
-    planar = np.linalg.norm(ours[:, 0, :2] - theirs[:, 0, :2], axis=-1)
+    off = out.bodies - theirs
+    planar = np.linalg.norm(off[:, 0, :2], axis=-1)
     return {
-        "body position": np.linalg.norm(ours[..., :3] - theirs[..., :3], axis=-1).max(axis=1),
-        "body angle": _angle(ours[..., 3:7], theirs[..., 3:7]).max(axis=1),
-        "body velocity": np.abs(ours[..., 7:10] - theirs[..., 7:10]).max(axis=(1, 2)),
-        "body spin": np.abs(ours[..., 10:13] - theirs[..., 10:13]).max(axis=(1, 2)),
+        "body position": np.linalg.norm(off[..., :3], axis=-1).max(axis=1),
+        "body angle": _angle(out.bodies[..., 3:7], theirs[..., 3:7]).max(axis=1),
+        "body velocity": _worst(off[..., 7:10]),
+        "body spin": _worst(off[..., 10:13]),
         "displacement": planar / np.maximum(_displacement(golden), MOVED),
     }
+
+
+def _worst(off: np.ndarray) -> np.ndarray:
+    """The largest entry of each row [N, ...] of differences: [N]."""
+    return np.abs(off).reshape(len(off), -1).max(axis=1)
 
 
 def _displacement(golden: Golden) -> np.ndarray:
@@ -145,5 +156,6 @@ def _angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Rotation angle between quaternions [..., 4], exact for small angles."""
     a = a / np.linalg.norm(a, axis=-1, keepdims=True)
     b = b / np.linalg.norm(b, axis=-1, keepdims=True)
-    gap = np.minimum(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
-    return 4 * np.arcsin(np.minimum(gap / 2, 1))
+    # A quaternion and its opposite are the same rotation.
+    chord = np.minimum(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
+    return 4 * np.arcsin(np.minimum(chord / 2, 1))

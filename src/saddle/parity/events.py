@@ -7,8 +7,10 @@ the tasks.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from saddle.parity import inject, regimes
 from saddle.parity.compare import Outcome
@@ -51,11 +53,34 @@ class Agreement:
         return self.agree + self.at_threshold >= self.required * self.rows
 
 
+class Decided(NamedTuple):
+    """An event in every row."""
+
+    agree: Bool[np.ndarray, " rows"]
+    distance: Float[np.ndarray, " rows"]
+    """How far what decides it is from its threshold; infinite where there is none."""
+
+    def agreement(
+        self, regime: str, event: str, rows: Bool[np.ndarray, " rows"], required: float
+    ) -> Agreement:
+        """Over the rows of a regime."""
+        near = ~self.agree & (self.distance <= AT_THRESHOLD)
+        return Agreement(
+            regime=regime,
+            event=event,
+            rows=int(rows.sum()),
+            agree=int((self.agree & rows).sum()),
+            at_threshold=int((near & rows).sum()),
+            required=required,
+        )
+
+
 def clearances(golden: Golden, after: bool) -> np.ndarray:
     """[N, K] signed distance of the robot's surface to each button or pillar; K = 0 where the task
     has none.
     """
-    for name, radius in (("ep_buttons", _BUTTON_RADIUS), ("ep_pillar", _PILLAR_RADIUS)):
+    radii = {"ep_buttons": _BUTTON_RADIUS, "ep_pillar": _PILLAR_RADIUS}
+    for name, radius in radii.items():
         if name in golden.arrays:
             return _to_discs(inject.agents(golden, after), golden.episode(name), radius)
     return np.zeros((golden.rows, 0))
@@ -80,35 +105,34 @@ def agreements(
     by_gremlin = {"gremlin": CONTACT_AGREEMENT, "no gremlin": 1.0}
     masks = regimes.masks(golden)
     found = []
-    for event, (agree, distance) in _compared(golden, out, errors, slack).items():
-        near = ~agree & (distance <= AT_THRESHOLD)
+    for event, decided in _compared(golden, out, errors, slack).items():
         split = {"all": 1.0}
         if golden.task == BUTTON and event in ("cost", "cost_gremlins"):
             split = by_gremlin
         for regime, share in split.items():
-            rows = masks[regime]
-            counts = (int(which.sum()) for which in (rows, agree & rows, near & rows))
-            found.append(Agreement(regime, event, *counts, required=share))
+            found.append(decided.agreement(regime, event, masks[regime], share))
     return [agreement for agreement in found if agreement.rows]
 
 
 def _compared(
     golden: Golden, out: Outcome, errors: dict[str, np.ndarray], slack: float
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Event -> which rows agree, and how far each is decided from its threshold."""
+) -> dict[str, Decided]:
+    """Every event of the task."""
     margin = _margins(golden)
     found = {
-        "reward": (_reward_agrees(golden, out, errors, slack), margin["goal"]),
-        "cost": (out.cost == golden["cost"], margin["cost"]),
-        "goal_met": (out.goal_met == golden["goal_met"], margin["goal"]),
-        "terminated": (out.terminated == golden["terminated"], margin["never"]),
-        "truncated": (out.truncated == golden["truncated"], margin["never"]),
+        "reward": Decided(_reward_agrees(golden, out, errors, slack), margin["goal"]),
+        "cost": Decided(out.cost == golden["cost"], margin["cost"]),
+        "goal_met": Decided(out.goal_met == golden["goal_met"], margin["goal"]),
+        "terminated": Decided(out.terminated == golden["terminated"], margin["never"]),
+        "truncated": Decided(out.truncated == golden["truncated"], margin["never"]),
     }
     if golden.task == BUTTON:
-        found["timer"] = (out.timer == golden["timer2"], margin["goal"])
+        found["timer"] = Decided(out.timer == golden["timer2"], margin["goal"])
     for name in ("hazards", "gremlins", "buttons", "out_of_boundary"):
-        if (entry := f"cost_{name}") in out.info:
-            found[entry] = ((out.info[entry] > 0) == (golden[entry] > 0), margin[name])
+        entry = f"cost_{name}"
+        if entry in out.info:
+            same = (out.info[entry] > 0) == (golden[entry] > 0)
+            found[entry] = Decided(same, margin[name])
     return found
 
 
@@ -156,11 +180,12 @@ def _margins(golden: Golden) -> dict[str, np.ndarray]:
 
 def _to_discs(agent: np.ndarray, centres: np.ndarray, radius: float) -> np.ndarray:
     """[N, K] distance of sphere or arrow, whichever is nearer, to discs at centres [N, K, 2]."""
-    offset = centres - agent[:, None, :2]
-    c = np.cos(agent[:, 2:3])
-    s = np.sin(agent[:, 2:3])
-    ahead = c * offset[..., 0] + s * offset[..., 1]
-    left = c * offset[..., 1] - s * offset[..., 0]
+    east, north = np.moveaxis(centres - agent[:, None, :2], -1, 0)
+    yaw = agent[:, 2:3]
+    cos = np.cos(yaw)
+    sin = np.sin(yaw)
+    ahead = cos * east + sin * north
+    left = cos * north - sin * east
     sphere = np.hypot(ahead, left) - _SPHERE
     beyond_ahead = np.maximum(np.abs(ahead - _ARROW) - _ARROW_HALF, 0)
     beyond_left = np.maximum(np.abs(left) - _ARROW_HALF, 0)

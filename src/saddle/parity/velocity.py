@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from saddle.parity.compare import Precision
-from saddle.parity.events import Agreement
+from saddle.parity.events import Agreement, Decided
 from saddle.parity.golden import Golden
-from saddle.parity.tolerances import AT_THRESHOLD, Bound, Criterion
+from saddle.parity.tolerances import Bound, Criterion
 from saddle.parity.verdict import Report, line
 from saddle.tasks import make
 from saddle.tasks.velocity import models
@@ -49,16 +49,20 @@ def criteria(task: str, engine: str) -> tuple[Criterion, ...]:
     But for Hopper's links against each other: MJX takes the nearest points of two capsules by
     another formula, and is held to the limits of float32 there.
     """
-    exact = lambda limit: (Bound(99, limit),)
-    same = task != HOPPER.spec.name or engine == "native"
-    double = lambda limit: (Bound(100, limit),) if same else None
+    same_contacts = task != HOPPER.spec.name or engine == "native"
+
+    def motion(quantity: str, limit: float, in_double: float) -> Criterion:
+        exact = (Bound(99, limit),)
+        double = (Bound(100, in_double),) if same_contacts else None
+        return Criterion((task,), "all", quantity, exact, double=double)
+
+    exact = (Bound(100, 2e-6),)
+    double = (Bound(100, 1e-12),)
     return (
-        Criterion(
-            (task,), "all", "observation formulas", (Bound(100, 2e-6),), double=(Bound(100, 1e-12),)
-        ),
-        Criterion((task,), "all", "qpos", exact(1e-5), double=double(1e-10)),
-        Criterion((task,), "all", "qvel", exact(_FAST.get(task, 2e-3)), double=double(1e-8)),
-        Criterion((task,), "all", "speed", exact(1e-3), double=double(1e-9)),
+        Criterion((task,), "all", "observation formulas", exact, double=double),
+        motion("qpos", 1e-5, 1e-10),
+        motion("qvel", _FAST.get(task, 2e-3), 1e-8),
+        motion("speed", 1e-3, 1e-9),
     )
 
 
@@ -79,23 +83,25 @@ def report(golden: Golden, out: Outcome, engine: str, precision: Precision) -> R
     found = errors(golden, BODIES[golden.task], out, np.dtype(precision))
     kept = ~crossed(golden)
     touching = golden["ncon"] > 0
-    judged = {c.quantity: c for c in criteria(golden.task, engine)}
-    lines = [line(c, "all", name, found[name][kept], precision) for name, c in judged.items()]
-    for regime, rows in (("contact", touching), ("no contact", ~touching)):
-        shown = {
-            name: values[rows & kept]
-            for name, values in found.items()
-            if name != "observation formulas"
-        }
-        lines += [
-            line(None, regime, name, values, precision)
-            for name, values in shown.items()
-            if len(values)
-        ]
+    lines = []
+    for criterion in criteria(golden.task, engine):
+        name = criterion.quantity
+        lines.append(line(criterion, "all", name, found[name][kept], precision))
+    regimes = {"contact": touching & kept, "no contact": ~touching & kept}
+    for regime, rows in regimes.items():
+        for name, values in found.items():
+            if name != "observation formulas" and rows.any():
+                lines.append(line(None, regime, name, values[rows], precision))
     counted = agreements(golden, out, found, kept, _REWARD_SLACK[precision])
-    left_out = int((~kept).sum())
     return Report(
-        golden.task, precision, golden.rows, left_out, tuple(lines), tuple(counted), engine, CROSSED
+        task=golden.task,
+        precision=precision,
+        rows=golden.rows,
+        left_out=int((~kept).sum()),
+        lines=tuple(lines),
+        agreements=tuple(counted),
+        engine=engine,
+        why=CROSSED,
     )
 
 
@@ -105,13 +111,18 @@ def step_native(golden: Golden, body: Body) -> Outcome:
 
     worlds = NativeWorlds(body, golden.rows)
     worlds.reset(np.arange(golden.rows))
-    worlds.place(
-        golden["qpos"], golden["qvel"], _seen(golden, body), golden["step"].astype(np.int64)
-    )
+    steps = golden["step"].astype(np.int64)
+    worlds.place(golden["qpos"], golden["qvel"], _seen(golden, body), steps)
     made = worlds.advance(golden["action"])
-    flags = (made.terminated, made.truncated)
     return Outcome(
-        worlds.qpos, worlds.qvel, made.velocity, made.obs, made.reward, made.cost[:, 0], *flags
+        qpos=worlds.qpos,
+        qvel=worlds.qvel,
+        velocity=made.velocity,
+        obs=made.obs,
+        reward=made.reward,
+        cost=made.cost[:, 0],
+        terminated=made.terminated,
+        truncated=made.truncated,
     )
 
 
@@ -119,36 +130,50 @@ def step_mjx(golden: Golden, engine: str, precision: Precision) -> Outcome:
     """MJX, all rows in one batch."""
     with jax.enable_x64(precision == "float64"):
         task: Any = make(golden.task, engine=engine)
-        dtype = jnp.dtype(precision)
-        before = _inject(golden, task, dtype)
-        lowered = jax.jit(jax.vmap(task.step)).lower(before, jnp.asarray(golden["action"]))
-        # One call of one step: compiling is nearly all of the time, and optimising is most of that.
-        options: Any = (
-            {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
+        before = _inject(golden, task, jnp.dtype(precision))
+        action = jnp.asarray(golden["action"])
+        options: Any = None
+        if jax.default_backend() == "cpu":
+            # Of one call of one step compiling is nearly all the time, and optimising most of that.
+            options = {"xla_backend_optimization_level": 0}
+        lowered = jax.jit(jax.vmap(task.step)).lower(before, action)
+        after = lowered.compile(compiler_options=options)(before, action)
+        return Outcome(
+            qpos=_real(after.qpos),
+            qvel=_real(after.qvel),
+            velocity=_real(after.velocity),
+            obs=_real(after.obs),
+            reward=_real(after.reward),
+            cost=_real(after.cost)[:, 0],
+            terminated=np.asarray(after.terminated),
+            truncated=np.asarray(after.truncated),
         )
-        after = lowered.compile(compiler_options=options)(before, jnp.asarray(golden["action"]))
-        real = lambda x: np.asarray(x, np.float64)
-        flags = (np.asarray(after.terminated), np.asarray(after.truncated))
-        motion = (real(after.qpos), real(after.qvel), real(after.velocity))
-        return Outcome(*motion, real(after.obs), real(after.reward), real(after.cost)[:, 0], *flags)
+
+
+def _real(value: Any) -> np.ndarray:
+    return np.asarray(value, np.float64)
 
 
 def errors(golden: Golden, body: Body, out: Outcome, dtype: Any) -> dict[str, np.ndarray]:
     """Error per row of every quantity: name -> [N]; infinite where our state is not finite."""
-    qpos, qvel = (golden[name].astype(dtype) for name in ("qpos2", "qvel2"))
-    speeds = np.stack([golden["x_velocity"], golden["y_velocity"]], axis=1)[:, : body.travels]
-    worst = lambda ours, theirs: np.abs(ours - theirs).max(axis=1)
+    qpos = golden["qpos2"].astype(dtype)
+    qvel = golden["qvel2"].astype(dtype)
+    theirs = golden["obs2"]
+    formulas = observe(body, qpos, qvel, np).astype(np.float64)
+    speeds = np.stack([golden["x_velocity"], golden["y_velocity"]], axis=1)
     found = {
-        "qpos": worst(out.qpos, golden["qpos2"]),
-        "qvel": worst(out.qvel, golden["qvel2"]),
-        "speed": worst(out.velocity, speeds),
-        "observation": worst(out.obs, golden["obs2"]),
-        "observation formulas": worst(
-            observe(body, qpos, qvel, np).astype(np.float64), golden["obs2"]
-        )
-        / np.maximum(1, np.abs(golden["obs2"]).max(axis=1)),
+        "qpos": _worst(out.qpos - golden["qpos2"]),
+        "qvel": _worst(out.qvel - golden["qvel2"]),
+        "speed": _worst(out.velocity - speeds[:, : body.travels]),
+        "observation": _worst(out.obs - theirs),
+        "observation formulas": _worst(formulas - theirs) / np.maximum(1, _worst(theirs)),
     }
     return {name: np.where(np.isnan(error), np.inf, error) for name, error in found.items()}
+
+
+def _worst(off: np.ndarray) -> np.ndarray:
+    """The largest entry of each row [N, k] of differences: [N]."""
+    return np.abs(off).max(axis=1)
 
 
 def agreements(
@@ -158,23 +183,19 @@ def agreements(
     differ.
     """
     body = BODIES[golden.task]
-    speed = (
-        np.hypot(golden["x_velocity"], golden["y_velocity"]) if body.free else golden["x_velocity"]
-    )
+    speed = golden["x_velocity"]
+    if body.free:
+        speed = np.hypot(golden["x_velocity"], golden["y_velocity"])
+    same_reward = np.abs(out.reward - golden["reward"]) <= slack + found["speed"]
     never = np.full(golden.rows, np.inf)
     compared = {
-        "reward": (np.abs(out.reward - golden["reward"]) <= slack + found["speed"], never),
-        "cost": (out.cost == golden["cost"], np.abs(speed - body.threshold)),
-        "terminated": (out.terminated == golden["terminated"], never),
-        "truncated": (out.truncated == golden["truncated"], never),
+        "reward": Decided(same_reward, never),
+        "cost": Decided(out.cost == golden["cost"], np.abs(speed - body.threshold)),
+        "terminated": Decided(out.terminated == golden["terminated"], never),
+        "truncated": Decided(out.truncated == golden["truncated"], never),
     }
-    counts = lambda agree, off: (
-        int(agree[kept].sum()),
-        int((~agree & (off <= AT_THRESHOLD))[kept].sum()),
-    )
     return [
-        Agreement("all", event, int(kept.sum()), *counts(*pair), required=1.0)
-        for event, pair in compared.items()
+        decided.agreement("all", event, kept, required=1.0) for event, decided in compared.items()
     ]
 
 
@@ -191,14 +212,19 @@ def crossed(golden: Golden) -> np.ndarray:
             data.qpos[:] = qpos
             mujoco.mj_kinematics(model, data)
             mujoco.mj_collision(model, data)
-            pairs, gaps = data.contact.geom, data.contact.dist
-            widths = model.geom_size[pairs, 0].sum(axis=1) if len(pairs) else gaps
-            found[row] |= (
-                bool(((pairs > 0).all(axis=1) & (gaps < NEAR - widths)).any())
-                if len(pairs)
-                else False
-            )
+            found[row] |= _links_cross(model, data)
     return found
+
+
+def _links_cross(model: Any, data: Any) -> bool:
+    """Whether the axes of two links in contact cross, as MuJoCo has them in collision."""
+    pairs = data.contact.geom
+    if not len(pairs):
+        return False
+    radii = model.geom_size[pairs, 0]
+    of_links = (pairs > 0).all(axis=1)  # the floor is geom 0
+    axes_meet = data.contact.dist < NEAR - radii.sum(axis=1)
+    return bool((of_links & axes_meet).any())
 
 
 def _seen(golden: Golden, body: Body) -> np.ndarray:
@@ -210,8 +236,10 @@ def _inject(golden: Golden, task: Any, dtype: Any) -> Any:
     """The rows as one batched state of a task on MJX."""
     fresh = jax.vmap(task.reset)(jax.random.split(jax.random.key(0), golden.rows))
     lag = _seen(golden, task.body) - golden["qpos"][:, : task.body.travels]
-    put = lambda value: jnp.asarray(value, dtype)
-    qpos = put(golden["qpos"])
-    qvel = put(golden["qvel"])
-    steps = jnp.asarray(golden["step"], jnp.int32)
-    return dataclasses.replace(fresh, qpos=qpos, qvel=qvel, lag=put(lag), steps=steps)
+    return dataclasses.replace(
+        fresh,
+        qpos=jnp.asarray(golden["qpos"], dtype),
+        qvel=jnp.asarray(golden["qvel"], dtype),
+        lag=jnp.asarray(lag, dtype),
+        steps=jnp.asarray(golden["step"], jnp.int32),
+    )

@@ -1,5 +1,7 @@
 """Training curves: mean and SD over seeds of lambda, return and cost, along env steps."""
 
+import math
+
 import polars as pl
 
 from saddle.analysis.constraints import further, seen_by
@@ -7,6 +9,8 @@ from saddle.analysis.settings import name_settings
 from saddle.analysis.sweep import IS_COMPARISON
 
 POINTS = 250  # a curve at most; a column's width shows no more
+KEYS = ("task", "algorithm", "constraint", "limit", "limits", "rule")
+QUANTITIES = ("lambda", "return", "cost")
 
 
 def training_curves(
@@ -25,31 +29,33 @@ def training_curves(
 
 
 def _curves(runs: pl.DataFrame, metrics: pl.LazyFrame, constraint: int) -> pl.DataFrame:
+    compared = _compared(runs, constraint)
+    metrics = seen_by(metrics, constraint)
+    last = metrics.select(pl.col("epoch").max()).collect().item() or 0
+    epochs_of_a_bin = math.ceil((last + 1) / POINTS)
+    bin_of_epoch = pl.col("epoch") // epochs_of_a_bin
+    rows = metrics.select("run", "env_steps", *QUANTITIES, bin=bin_of_epoch)
+    rows = rows.join(compared.lazy(), on="run", how="inner")
+
+    quantities = pl.col(*QUANTITIES)
+    of_runs = rows.group_by(*KEYS, "run", "bin").agg(
+        pl.col("env_steps").max(),
+        quantities.cast(pl.Float64).fill_nan(None).mean(),
+    )
+    over_seeds = of_runs.group_by(*KEYS, "bin").agg(
+        pl.col("env_steps").median().alias("steps"),
+        quantities.mean().name.suffix("_mean"),
+        quantities.std().fill_null(0.0).name.suffix("_sd"),
+    )
+    return over_seeds.sort(*KEYS, "bin").collect()
+
+
+def _compared(runs: pl.DataFrame, constraint: int) -> pl.DataFrame:
+    """The runs of rules that have a limit of this constraint, and what tells curves apart."""
     limits = pl.concat_list(["limit", *further(runs.columns, "limit")]).list.drop_nulls()
     named = name_settings(runs).with_columns(limits=limits, constraint=pl.lit(constraint))
     seen = seen_by(named.lazy(), constraint).collect()
-    metrics = seen_by(metrics, constraint)
-    usable = seen.filter(
-        IS_COMPARISON & (pl.col("status") != "failed") & (pl.col("limits").list.len() > constraint)
-    )
-    keys = ["task", "algorithm", "constraint", "limit", "limits", "rule"]
-    epochs = metrics.select(pl.col("epoch").max()).collect().item()
-    width = max(-(-((epochs or 0) + 1) // POINTS), 1)
-    quantities = ("lambda", "return", "cost")
-    per_run = (
-        metrics.select("run", "env_steps", *quantities, bin=pl.col("epoch") // width)
-        .join(usable.lazy().select("run", *keys), on="run", how="inner")
-        .group_by(*keys, "run", "bin")
-        .agg(
-            pl.col("env_steps").max(),
-            *(pl.col(name).cast(pl.Float64).fill_nan(None).mean() for name in quantities),
-        )
-    )
-    spread = [pl.col(name).mean().alias(f"{name}_mean") for name in quantities]
-    spread += [pl.col(name).std().fill_null(0.0).alias(f"{name}_sd") for name in quantities]
-    return (
-        per_run.group_by(*keys, "bin")
-        .agg(pl.col("env_steps").median().alias("steps"), *spread)
-        .sort(*keys, "bin")
-        .collect()
-    )
+    not_failed = pl.col("status") != "failed"
+    has_limit = pl.col("limits").list.len() > constraint
+    usable = seen.filter(IS_COMPARISON & not_failed & has_limit)
+    return usable.select("run", *KEYS)

@@ -23,9 +23,10 @@ def heat(found: TaskMap) -> Figure:
     drawn = style.figure(height=2 * ROW * len(found.rules) + 1.5)
     above, below = drawn.subplots(2, 1, sharex=True)
     gaps = _grid(found, lambda cell: cell.gap_normalised.value)
-    most = np.nanmax(np.abs(gaps)) if np.isfinite(gaps).any() else 1.0
-    _panel(above, found, gaps, TwoSlopeNorm(0.0, -(most or 1.0), most or 1.0), "RdBu")
-    _panel(below, found, _grid(found, lambda cell: cell.violating.value), Normalize(0, 1), "OrRd")
+    largest = _largest(gaps)
+    _panel(above, found, gaps, TwoSlopeNorm(0.0, -largest, largest), "RdBu")
+    violating = _grid(found, lambda cell: cell.violating.value)
+    _panel(below, found, violating, Normalize(0, 1), "OrRd")
     for column, limit in enumerate(found.limits):
         for rule in limit.use:
             _frame(above, found.rules.index(rule), column)
@@ -38,6 +39,13 @@ def heat(found: TaskMap) -> Figure:
     below.set_xticks(range(len(found.limits)), [f"{limit.limit:g}" for limit in found.limits])
     below.set_xlabel("cost limit")
     return drawn
+
+
+def _largest(gaps: np.ndarray) -> float:
+    """The largest gap to either side; 1 where there is none."""
+    if not np.isfinite(gaps).any():
+        return 1.0
+    return np.nanmax(np.abs(gaps)) or 1.0
 
 
 def _grid(found: TaskMap, value: Callable[[MapCell], float | None]) -> np.ndarray:
@@ -57,18 +65,12 @@ def _place(found: TaskMap, cell: MapCell) -> tuple[int, int]:
 
 def _panel(axes: Axes, found: TaskMap, grid: np.ndarray, norm: Normalize, colours: str) -> None:
     axes.imshow(grid, norm=norm, cmap=colours, aspect="auto")
+    darkest = max(abs(norm.vmin or 0), abs(norm.vmax or 0))
     for (row, column), value in np.ndenumerate(grid):
-        known = np.isfinite(value)
-        dark = known and abs(value) > DARK * max(abs(norm.vmin or 0), abs(norm.vmax or 0))
-        axes.text(
-            column,
-            row,
-            f"{100 * value:.0f}" if known else "-",
-            ha="center",
-            va="center",
-            fontsize=6,
-            color="white" if dark else style.INK,
-        )
+        words = f"{100 * value:.0f}" if np.isfinite(value) else "-"
+        dark = abs(value) > DARK * darkest  # of NaN: no
+        ink = "white" if dark else style.INK
+        axes.text(column, row, words, ha="center", va="center", fontsize=6, color=ink)
     axes.set_yticks(range(len(found.rules)), [style.rule_name(rule) for rule in found.rules])
     axes.tick_params(length=0)
 

@@ -2,32 +2,22 @@
 
 import dataclasses
 import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 from saddle.config import PUBLISHED_STEPS, PUBLISHED_UPDATES, LambdaStarMethod
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
-from saddle.multipliers import (
-    Fixed,
-    Lambda,
-    Rule,
-    each_lambda,
-    lambda_name,
-    lambda_of,
-)
+from saddle.multipliers import Fixed, Rule
 from saddle.study import room
-from saddle.study.names import cell_name, rule_differences, run_name, variant_name
+from saddle.study.names import cell_name, run_name, variant_name
 from saddle.study.sequential import Round, UntilDecided
+from saddle.study.stage import Condition, Limit, Stage, check_no_doubles, conditions
 
-Limit = tuple[float, ...]  # one entry per constraint
 MOST_EPOCHS = 99_999_999  # of a run: the names of metrics files have eight digits for them
 MOST_SEED = 2**31  # exclusive
-MOST_MEMBERS = (
-    300  # in a unit: room for a task's sweep with its adaptive rules; beyond, a GPU gains little
-)
+MOST_MEMBERS = 300
+"""In a unit: room for a task's sweep with its adaptive rules; beyond, a GPU gains little."""
 
 
 @dataclass(frozen=True)
@@ -46,120 +36,6 @@ class Chunking:
     def __post_init__(self) -> None:
         if self.epochs < 1 or not self.seconds > 0 or not self.share > 0:
             raise SaddleError("the chunks' epochs, seconds and share must be positive")
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Runs of one purpose: each task x each variant x (lambdas, and limits x rules) x each seed."""
-
-    name: str = "sweep"
-    """What the runs table calls it."""
-    lambdas: tuple[Lambda, ...] = ()
-    """Fixed multipliers, each one number for every constraint or one for each; each is a run that
-    needs no limit.
-    """
-    rules: tuple[Rule, ...] = ()
-    """Rules that are run at every limit; a dial, whose episodes have multipliers of their own, is
-    run once.
-    """
-    lambda_star: str | None = None
-    """Stage whose frontier gives lambda*: adds, at every limit, the runs with lambda fixed
-    there.
-    """
-    lambda_star_method: LambdaStarMethod = "profile"
-    """How it is found: from the profile that `saddle analyze` shows, or as in the published study.
-    """
-    limits: tuple[Limit, ...] | Mapping[str, tuple[Limit, ...]] = ()
-    """Cost limits, for all tasks or by task."""
-    limits_from_frontier: int = 0
-    """Instead of limits: so many, from restrictive to unrestrictive, taken from the frontier of the
-    stage `lambda_star` once that has been run. For tasks with one constraint.
-    """
-    variants: tuple[LearnerSettings, ...] = ()
-    """Learners that all of this is run with; none means the study's own."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lambdas", tuple(map(lambda_of, self.lambdas)))
-        _check_lambdas(self.name, self.lambdas)
-        self._check_limits_from_frontier()
-        wants = self.limits_from_frontier == 0 and (
-            bool(self.moving) or self.lambda_star is not None
-        )
-        if not self.rules and self.lambda_star is None and not self.lambdas:
-            raise SaddleError(
-                f"stage {self.name!r} has no runs: give it lambdas, or rules and limits"
-            )
-        if wants and not self.limits:
-            raise SaddleError(
-                f"stage {self.name!r} has rules that need a cost limit, but no limits"
-            )
-        if self.limits and not wants:
-            raise SaddleError(
-                f"stage {self.name!r} has limits, but no rule that uses them: fixed lambdas and "
-                f"dials do not"
-            )
-        if any(isinstance(rule, Fixed) for rule in self.rules):
-            raise SaddleError(
-                f"stage {self.name!r} has the rule 'fixed'; write its multipliers as lambdas"
-            )
-        for limits in self.limits.values() if isinstance(self.limits, Mapping) else (self.limits,):
-            _check_limits(self.name, limits)
-            for rule, limit in itertools.product(self.moving, limits):
-                rule.check_limits(limit)
-            self._check_method(limits)
-
-    def _check_method(self, limits: tuple[Limit, ...]) -> None:
-        """What the published study did it did with one constraint, and with a sweep."""
-        if self.lambda_star_method == "profile":
-            return
-        if self.lambda_star is None:
-            raise SaddleError(
-                f"stage {self.name!r} has a lambda_star_method, but no lambda_star: name the stage "
-                f"that gives it"
-            )
-        if any(len(limit) > 1 for limit in limits):
-            raise SaddleError(
-                f"stage {self.name!r} has several constraints, for which lambda* was never "
-                f"published; leave lambda_star_method out"
-            )
-
-    def _check_limits_from_frontier(self) -> None:
-        if self.limits_from_frontier < 0:
-            raise SaddleError(
-                f"stage {self.name!r} takes {self.limits_from_frontier} limits from a frontier; "
-                f"it must be 1 or more"
-            )
-        if self.limits_from_frontier and self.limits:
-            raise SaddleError(
-                f"stage {self.name!r} has limits, and takes limits from a frontier; leave one out"
-            )
-        if self.limits_from_frontier and self.lambda_star is None:
-            raise SaddleError(
-                f"stage {self.name!r} takes limits from a frontier, but names no stage that has "
-                f"one: add lambda_star"
-            )
-
-    @property
-    def moving(self) -> tuple[Rule, ...]:
-        """The rules that are run at every limit; a dial is run once."""
-        return tuple(rule for rule in self.rules if not rule.drawn)
-
-    def limits_of(self, task: str) -> tuple[Limit, ...]:
-        """The stage's limits on this task."""
-        return self.limits[task] if isinstance(self.limits, Mapping) else self.limits
-
-    def count_limits(self, task: str) -> int:
-        """How many limits the stage has on this task."""
-        limits = self.limits.get(task, ()) if isinstance(self.limits, Mapping) else self.limits
-        return self.limits_from_frontier or len(limits)
-
-    def runs_of_a_seed(self, task: str) -> int:
-        """How many runs the stage has on this task with each seed."""
-        count = self.count_limits(task)
-        adaptive = len(self.moving) + (self.lambda_star is not None)
-        dials = len(self.rules) - len(self.moving)
-        variants = max(1, len(self.variants))
-        return variants * (len(self.lambdas) + dials + count * adaptive)
 
 
 @dataclass(frozen=True)
@@ -193,9 +69,9 @@ class Plan:
         self._check_size()
         object.__setattr__(self, "seeds", tuple(self.seeds))
         self._check_seeds()
-        _no_doubles("task", self.tasks)
-        _no_doubles("seed", self.seeds)
-        _no_doubles("stage", [stage.name for stage in self.stages])
+        check_no_doubles("task", self.tasks)
+        check_no_doubles("seed", self.seeds)
+        check_no_doubles("stage", [stage.name for stage in self.stages])
         for learner in self.learners:
             self._check_epochs(learner)
         if self.members is not None and self.members < 1:
@@ -205,14 +81,13 @@ class Plan:
             self._check_variants_of(stage)
             self._check_rules_of(stage)
         self._check_until_decided()
-        _no_doubles("run", [run.name for run in runs(self)])
+        check_no_doubles("run", [run.name for run in runs(self)])
 
     @property
     def learners(self) -> tuple[LearnerSettings, ...]:
         """Every learner of the study once, in the order of the stages."""
-        return tuple(
-            dict.fromkeys(learner for stage in self.stages for learner in self.learners_of(stage))
-        )
+        found = itertools.chain.from_iterable(map(self.learners_of, self.stages))
+        return tuple(dict.fromkeys(found))
 
     def learners_of(self, stage: Stage) -> tuple[LearnerSettings, ...]:
         """Those that the stage's runs have."""
@@ -241,8 +116,7 @@ class Plan:
         if epochs > MOST_EPOCHS:
             raise SaddleError(
                 f"steps is {self.steps}, which is {epochs} epochs of {each}; at most {MOST_EPOCHS} "
-                f"are counted: "
-                "lower steps or raise steps_per_epoch"
+                f"are counted: lower steps or raise steps_per_epoch"
             )
 
     def _check_variants_of(self, stage: Stage) -> None:
@@ -250,9 +124,8 @@ class Plan:
         learner there.
         """
         names = [variant_name(learner, self.learner) for learner in stage.variants]
-        _no_doubles(
-            f"variant of stage {stage.name!r}:", [name or "(as the study)" for name in names]
-        )
+        said = [name or "(as the study)" for name in names]
+        check_no_doubles(f"variant of stage {stage.name!r}:", said)
         source = next((other for other in self.stages if other.name == stage.lambda_star), None)
         if source is None:
             return
@@ -261,8 +134,7 @@ class Plan:
                 name = variant_name(learner, self.learner) or "as the study"
                 raise SaddleError(
                     f"stage {stage.name!r} takes lambda* from {source.name!r}, which lacks the "
-                    f"variant {name}; give "
-                    "both stages the same variants"
+                    f"variant {name}; give both stages the same variants"
                 )
 
     def _check_rules_of(self, stage: Stage) -> None:
@@ -277,7 +149,7 @@ class Plan:
         wish = self.until_decided
         if wish is None:
             return
-        compared = [stage for stage in self.stages if _compares(stage)]
+        compared = [stage for stage in self.stages if stage.compares]
         if not compared:
             raise SaddleError(
                 f"study {self.name!r} compares no rules, so there is nothing to decide: seeds are "
@@ -288,7 +160,8 @@ class Plan:
                 f"study {self.name!r} has no sweep of fixed lambdas to measure a gap from; compare "
                 f"by another score: return or violation"
             )
-        first, most = len(self.seeds), wish.most_of(len(self.seeds))
+        first = len(self.seeds)
+        most = wish.most_of(first)
         if most <= first:
             raise SaddleError(
                 f"at most {most} seeds until decided, but study {self.name!r} begins with {first}; "
@@ -298,7 +171,8 @@ class Plan:
     def _check_size(self) -> None:
         """Before anything is unrolled: there is room for all runs."""
         of_a_seed = sum(stage.runs_of_a_seed(task) for stage in self.stages for task in self.tasks)
-        seeds, most = room.count(self.seeds), room.most_runs() // max(1, of_a_seed)
+        seeds = room.count(self.seeds)
+        most = room.most_runs() // max(1, of_a_seed)
         if seeds > most:
             raise SaddleError(
                 f"{seeds} seeds of {of_a_seed} run(s) each do not fit into memory; at most {most} "
@@ -366,23 +240,32 @@ def first_runs(plan: Plan) -> list[Run]:
     for stage, task in itertools.product(plan.stages, plan.tasks):
         for learner in plan.learners_of(stage):
             pace = plan.pace_of(learner) if plan.scale_rates else 1.0
-            for label, rule, limit, star, place in _multipliers(stage, task, pace):
-                for seed in plan.seeds:
-                    name = run_name(task, learner, plan.learner, label, seed)
-                    run = Run(
-                        name,
-                        stage.name,
-                        task,
-                        learner,
-                        rule,
-                        limit,
-                        seed,
-                        star,
-                        stage.lambda_star_method,
-                        place,
-                        cell_name(task, learner, plan.learner, label),
-                    )
-                    found.append(run)
+            for condition in conditions(stage, task, pace):
+                found += _runs_of_cell(plan, stage, task, learner, condition)
+    return found
+
+
+def _runs_of_cell(
+    plan: Plan, stage: Stage, task: str, learner: LearnerSettings, condition: Condition
+) -> list[Run]:
+    """One run for each seed of the plan."""
+    cell = cell_name(task, learner, plan.learner, condition.label)
+    found = []
+    for seed in plan.seeds:
+        run = Run(
+            name=run_name(task, learner, plan.learner, condition.label, seed),
+            stage=stage.name,
+            task=task,
+            learner=learner,
+            rule=condition.rule,
+            limit=condition.limit,
+            seed=seed,
+            star=condition.star,
+            star_method=stage.lambda_star_method,
+            place=condition.place,
+            cell=cell,
+        )
+        found.append(run)
     return found
 
 
@@ -390,69 +273,3 @@ def spaced(low: float, high: float, count: int) -> tuple[float, ...]:
     """`count` values from low to high, evenly spaced in their logarithm, ends included exactly."""
     inner = (low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1))
     return (low, *inner, high)
-
-
-class _Multiplier(NamedTuple):
-    """What makes a run of a stage, but for its learner and seed."""
-
-    label: str
-    rule: Rule | None = None
-    limit: Limit | None = None
-    star: str | None = None
-    place: tuple[int, int] | None = None
-
-
-def _multipliers(stage: Stage, task: str, pace: float) -> Iterator[_Multiplier]:
-    for value in stage.lambdas:
-        yield _Multiplier(f"fixed-{lambda_name(value)}", Fixed(value))
-    for rule in stage.rules:
-        if rule.drawn:
-            yield _Multiplier(f"{rule.name}{rule_differences(rule)}", rule)
-    moving = [rule.faster(pace) for rule in stage.moving]
-    count = stage.limits_from_frontier
-    for i in range(1, count + 1):
-        own = {"star": stage.lambda_star, "place": (i, count)}
-        yield _Multiplier(f"star-limit{i}", **own)
-        for rule in moving:
-            yield _Multiplier(f"{rule.name}-limit{i}{rule_differences(rule)}", rule, **own)
-    if not stage.limits:
-        return
-    for limit in stage.limits_of(task):
-        at = "d" + "_".join(f"{entry:g}" for entry in limit)
-        if stage.lambda_star is not None:
-            yield _Multiplier(f"star-{at}", limit=limit, star=stage.lambda_star)
-        for rule in moving:
-            yield _Multiplier(f"{rule.name}-{at}{rule_differences(rule)}", rule, limit)
-
-
-def _compares(stage: Stage) -> bool:
-    """Whether the stage has two rules or more at a limit, lambda* among them."""
-    return bool(stage.moving) and len(stage.moving) + (stage.lambda_star is not None) > 1
-
-
-def _check_lambdas(stage: str, lambdas: tuple[Lambda, ...]) -> None:
-    numbers = [number for value in lambdas for number in each_lambda(value, 1)]
-    if not all(number >= 0 and math.isfinite(number) for number in numbers):
-        raise SaddleError(f"stage {stage!r} has a lambda below 0 or not finite")
-    counts = {len(value) for value in lambdas if isinstance(value, tuple)}
-    if len(counts) > 1:
-        raise SaddleError(f"stage {stage!r} has lambdas for different numbers of constraints")
-
-
-def _check_limits(stage: str, limits: tuple[Limit, ...]) -> None:
-    if not all(entry >= 0 and math.isfinite(entry) for limit in limits for entry in limit):
-        raise SaddleError(f"stage {stage!r} has a cost limit below 0 or not finite")
-    if len({len(limit) for limit in limits}) > 1:
-        raise SaddleError(f"stage {stage!r} has limits for different numbers of constraints")
-    _no_doubles(
-        f"limit of stage {stage!r}:",
-        [", ".join(f"{entry:g}" for entry in limit) for limit in limits],
-    )
-
-
-def _no_doubles(what: str, values: Any) -> None:
-    seen = set()
-    for value in values:
-        if value in seen:
-            raise SaddleError(f"{what} {value} is there twice")
-        seen.add(value)

@@ -1,5 +1,6 @@
 """Training curves small enough for a page: at most 200 points a run, two characters a point."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,13 @@ def binned(runs: list[str], metrics: pl.DataFrame) -> tuple[np.ndarray, np.ndarr
     rows = metrics.join(index, on="run", how="inner")
     last = rows["epoch"].max()
     epochs = int(last) + 1 if isinstance(last, int) else 1
-    width = -(-epochs // POINTS)
-    bins = -(-epochs // width)
-    means = rows.group_by("place", bin=pl.col("epoch") // width).agg(
+    epochs_of_a_bin = math.ceil(epochs / POINTS)
+    bins = math.ceil(epochs / epochs_of_a_bin)
+    bin_of_epoch = pl.col("epoch") // epochs_of_a_bin
+    quantities = pl.col(*QUANTITIES)
+    means = rows.group_by("place", bin=bin_of_epoch).agg(
         pl.col("env_steps").max(),
-        *(pl.col(name).cast(pl.Float64).fill_nan(None).mean() for name in QUANTITIES),
+        quantities.cast(pl.Float64).fill_nan(None).mean(),
     )
     steps = np.full((len(runs), bins), np.nan)
     values = np.full((len(runs), bins, len(QUANTITIES)), np.nan)
@@ -51,6 +54,9 @@ def pack(values: np.ndarray) -> dict[str, Any] | None:
     if lo == hi and known.all():
         return {"lo": lo, "hi": hi, "runs": []}
     share = (np.where(known, values, lo) - lo) / (hi - lo or 1.0)
-    codes = np.where(known, np.rint(share * (LEVELS - 1)), LEVELS).astype(np.int64)
-    pairs = np.stack([ALPHABET[codes >> 6], ALPHABET[codes & 63]], -1).reshape(len(values), -1)
-    return {"lo": lo, "hi": hi, "runs": [row.tobytes().decode() for row in pairs]}
+    levels = np.rint(share * (LEVELS - 1))
+    codes = np.where(known, levels, LEVELS).astype(np.int64)
+    first = ALPHABET[codes >> 6]
+    second = ALPHABET[codes & 63]
+    letters = np.stack([first, second], axis=-1).reshape(len(values), -1)
+    return {"lo": lo, "hi": hi, "runs": [row.tobytes().decode() for row in letters]}

@@ -17,8 +17,9 @@ def ladder(top: float) -> list[float]:
         return []
     step = _plain_step(top / COARSE)
     count = math.floor(top / step * (1 + 1e-9)) + 1
+    coarse = [_plain(i * step) for i in range(1, count + 1)]
     fine = [_plain(i * step / FINE) for i in range(1, CUT * FINE)]
-    return sorted({*fine[: count * FINE], *(_plain(i * step) for i in range(1, count + 1))})
+    return sorted({*coarse, *fine[: count * FINE]})
 
 
 def _plain_step(least: float) -> float:

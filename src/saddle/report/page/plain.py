@@ -12,20 +12,21 @@ def plain_tables(data: dict[str, Any]) -> str:
 
 
 def _table(task: dict[str, Any]) -> str:
-    wanted = {cell["limit"] for cell in task["comparison"]} | {
-        advice["limit"] for advice in task["recommended"]
-    }
+    wanted = {cell["limit"] for cell in task["comparison"]}
+    wanted |= {advice["limit"] for advice in task["recommended"]}
     rows = [finding for finding in task["limits"] if finding["limit"] in wanted or not wanted]
     head = "".join(f"<th>{name}</th>" for name in HEAD)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in _cells(row))}</tr>"
-        for row in rows
-    )
+    body = "".join(map(_row, rows))
     names = (task["task"], task["algorithm"], task["constraint"])
     title = html.escape(", ".join(name for name in names if name))
     together = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in task["together"])
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f"<h2>{title}</h2>{table}{together}"
+
+
+def _row(finding: dict[str, Any]) -> str:
+    cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(finding))
+    return f"<tr>{cells}</tr>"
 
 
 def _cells(finding: dict[str, Any]) -> list[str]:
@@ -43,5 +44,9 @@ def _cells(finding: dict[str, Any]) -> list[str]:
 def _text(found: dict[str, Any], form: str = "{:.4g}") -> str:
     if found["value"] is None:
         return "-"
-    ends = ["…" if end is None else form.format(end) for end in (found["lo"], found["hi"])]
-    return form.format(found["value"]) + ("" if ends == ["…", "…"] else f" [{', '.join(ends)}]")
+    value = form.format(found["value"])
+    if found["lo"] is None and found["hi"] is None:
+        return value
+    lo = "…" if found["lo"] is None else form.format(found["lo"])
+    hi = "…" if found["hi"] is None else form.format(found["hi"])
+    return f"{value} [{lo}, {hi}]"
