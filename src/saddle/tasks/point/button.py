@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from saddle.errors import SaddleError
-from saddle.tasks.point import body, button_layouts, gremlins, mjcf, scripted, specs
+from saddle.tasks.point import body, button_layouts, button_world, mjcf, scripted, specs
 from saddle.tasks.point.lidar import lidars
 from saddle.tasks.point.shared import (
     PointTask,
@@ -106,7 +106,7 @@ class Button(PointTask):
     def step(self, state: ButtonState, action: Array) -> ButtonState:
         """Ten substeps, then the rules."""
         check_action(self.spec, action)
-        moved = gremlins.button_step(
+        moved = button_world.button_step(
             state.agent, state.buttons, state.anchors, state.gremlins, state.time, action
         )
         return self.settle(state, *moved)
