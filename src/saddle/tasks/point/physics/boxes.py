@@ -55,6 +55,7 @@ def box_box(first: Box, second: Box) -> Points:
 
 
 def _not_apart_by_faces(a: Solid, b: Solid, overlap: Array, code: Array, apart: Array) -> Points:
+    """Contacts of boxes that no face axis holds apart, except where `apart` says so."""
     view = once(view_from(a, b, code))
     edge = edge_axis(view)
     apart = apart | (overlap + edge.gain < 0)
