@@ -10,7 +10,7 @@ from jax import Array
 from saddle.tasks.point import body, drive
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, rigid, scenes
-from saddle.tasks.point.physics.portal import Pillar
+from saddle.tasks.point.physics.pillar import Pillar
 from saddle.tasks.point.physics.problem import Groups
 from saddle.tasks.point.physics.rigid import Bodies
 from saddle.tasks.point.physics.substep import Scene, Touching, World, contact_step

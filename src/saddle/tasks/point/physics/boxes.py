@@ -19,7 +19,7 @@ from saddle.tasks.point.physics.overlap import (
     Box,
     Edge,
     Frame,
-    Solid,
+    StackedBox,
     View,
     edge_axis,
     face_axes,
@@ -54,7 +54,9 @@ def box_box(first: Box, second: Box) -> Points:
     return unless(apart, lambda: _not_apart_by_faces(a, b, overlap, code, apart))
 
 
-def _not_apart_by_faces(a: Solid, b: Solid, overlap: Array, code: Array, apart: Array) -> Points:
+def _not_apart_by_faces(
+    a: StackedBox, b: StackedBox, overlap: Array, code: Array, apart: Array
+) -> Points:
     """Contacts of boxes that no face axis holds apart, except where `apart` says so."""
     view = once(view_from(a, b, code))
     edge = edge_axis(view)
@@ -62,7 +64,9 @@ def _not_apart_by_faces(a: Solid, b: Solid, overlap: Array, code: Array, apart: 
     return unless(apart, lambda: _touching(a, b, view, edge, overlap, apart))
 
 
-def _touching(a: Solid, b: Solid, view: View, edge: Edge, overlap: Array, apart: Array) -> Points:
+def _touching(
+    a: StackedBox, b: StackedBox, view: View, edge: Edge, overlap: Array, apart: Array
+) -> Points:
     """Contacts of boxes, given the axes of least overlap; none where an axis holds them apart."""
     edge, is_edge = once((edge, edge.gain < -SLACK * overlap))
     edge_patch, edge_frame = _edge_patch(a, b, edge)
@@ -112,7 +116,7 @@ def _flat_edges(flat: Array, edges: Vec) -> tuple[Vec, Vec, Array, Array]:
     return keep(1), keep(2), rank[2] > 0, rank[2] > 1
 
 
-def _edge_patch(a: Solid, b: Solid, edge: Edge) -> tuple[Patch, Frame]:
+def _edge_patch(a: StackedBox, b: StackedBox, edge: Edge) -> tuple[Patch, Frame]:
     """A face of a next to its edge, and the face of b next to its edge, projected along the
     normal.
     """

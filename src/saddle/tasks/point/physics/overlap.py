@@ -20,7 +20,7 @@ class Box(NamedTuple):
     half: tuple[Array | float, Array | float, Array | float]
 
 
-class Solid(NamedTuple):
+class StackedBox(NamedTuple):
     """A box with its axes and half-extents along a leading axis of three."""
 
     center: Vec  # [...]
@@ -64,7 +64,7 @@ class Edge(NamedTuple):
     along_b: Array  # [3, ...]: in the second's
 
 
-def spread(a: Box, b: Box) -> tuple[Solid, Solid]:
+def spread(a: Box, b: Box) -> tuple[StackedBox, StackedBox]:
     """Both boxes with every array of one shape."""
     parts = (*a.center, *a.half, *b.center, *b.half)
     shape = jnp.broadcast_shapes(*(jnp.shape(part) for part in parts))
@@ -73,16 +73,16 @@ def spread(a: Box, b: Box) -> tuple[Solid, Solid]:
     def full(v: Vec) -> Vec:
         return Vec(*(jnp.broadcast_to(part, shape) for part in v))
 
-    def solid(box: Box) -> Solid:
+    def solid(box: Box) -> StackedBox:
         center = full(box.center)
         axes = stack([full(axis) for axis in box.axes])
         half = [jnp.broadcast_to(jnp.asarray(h, dtype), shape) for h in box.half]
-        return Solid(center, axes, jnp.stack(half))
+        return StackedBox(center, axes, jnp.stack(half))
 
     return solid(a), solid(b)
 
 
-def face_axes(a: Solid, b: Solid) -> tuple[Array, Array, Array]:
+def face_axes(a: StackedBox, b: StackedBox) -> tuple[Array, Array, Array]:
     """Least overlap over the six face axes, its code (2 * axis + box), and whether any of them
     separates.
     """
@@ -94,7 +94,7 @@ def face_axes(a: Solid, b: Solid) -> tuple[Array, Array, Array]:
     return jnp.min(overlaps, axis=0), jnp.argmin(overlaps, axis=0), jnp.any(overlaps < 0, axis=0)
 
 
-def view_from(a: Solid, b: Solid, code: Array) -> View:
+def view_from(a: StackedBox, b: StackedBox, code: Array) -> View:
     """The boxes as seen from the face of that code."""
     of_b = code % 2 == 1
     axis = code // 2
@@ -120,10 +120,10 @@ def view_from(a: Solid, b: Solid, code: Array) -> View:
     )
 
 
-def _choose(mask: Array, p: Solid, q: Solid) -> Solid:
+def _choose(mask: Array, p: StackedBox, q: StackedBox) -> StackedBox:
     """p where the mask holds, else q."""
     center = where(mask, p.center, q.center)
-    return Solid(center, where(mask, p.axes, q.axes), jnp.where(mask, p.half, q.half))
+    return StackedBox(center, where(mask, p.axes, q.axes), jnp.where(mask, p.half, q.half))
 
 
 def edge_axis(view: View) -> Edge:

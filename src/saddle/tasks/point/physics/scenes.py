@@ -13,7 +13,7 @@ from saddle.tasks.point.physics import collide, contact, pairs
 from saddle.tasks.point.physics.boxes import Box, Points, box_box
 from saddle.tasks.point.physics.contact import Contacts
 from saddle.tasks.point.physics.once import map_slots, per_body
-from saddle.tasks.point.physics.portal import Pillar, pillar_contacts
+from saddle.tasks.point.physics.pillar import Pillar, pillar_contacts
 from saddle.tasks.point.physics.problem import Weld
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
 from saddle.tasks.point.physics.vec import Axes, Vec, concatenate
