@@ -169,8 +169,9 @@ def eliminate(matrix: Array, right: Array) -> Array:
         value = r[:, :1] / m[:, :1]
         rest = m[:, remaining] - scaled[:, i] * below[:, j]
         entries = jnp.concatenate([rest, last_row], axis=1)
-        right = jnp.concatenate([r[:, 1:] - below * value, jnp.zeros_like(value)], axis=1)
-        return _Triangle(entries, right), _Row(scaled, value)
+        others = r[:, 1:] - below * value
+        moved_up = jnp.concatenate([others, jnp.zeros_like(value)], axis=1)
+        return _Triangle(entries, moved_up), _Row(scaled, value)
 
     def backward(x: Array, row: _Row) -> tuple[Array, None]:
         first = row.value - jnp.sum(row.scaled * x[:, :-1], axis=1, keepdims=True)
