@@ -26,8 +26,9 @@ from saddle.accelerate.ptx_launch import TARGET
 from saddle.parity import inject
 from saddle.parity.golden import load
 from saddle.tasks import make, rare
-from saddle.tasks.point import gremlins as button
+from saddle.tasks.point import button_world as button
 from saddle.tasks.point import world
+from saddle.tasks.point.gremlins import apart, are_busy, glide
 
 pytestmark = pytest.mark.newest  # what a trace is made of changes with JAX
 
@@ -514,7 +515,7 @@ def gremlins():
         s.agent, s.gremlins
     )
     x = (s.agent, s.buttons, s.anchors, s.gremlins, s.time, action)
-    return button._gremlin_contacts, x, near, (after["agent"], after["gremlins"])
+    return button.gremlin_contacts, x, near, (after["agent"], after["gremlins"])
 
 
 def gremlin():
@@ -523,21 +524,21 @@ def gremlin():
         s.agent, s.gremlins
     )
     at, which = np.arange(len(near)), np.argmax(near, axis=1)
-    others = np.asarray(jax.vmap(button._apart)(s.gremlins))[at, which].min(axis=1)
+    others = np.asarray(jax.vmap(apart)(s.gremlins))[at, which].min(axis=1)
     x = (s.agent, s.buttons, s.anchors[at, which], s.gremlins[at, which], s.time, action)
     alone = (near.sum(axis=1) == 1) & (others > 0.7)
-    return button._gremlin_contact, x, alone, (after["agent"], after["gremlins"][at, which])
+    return button.gremlin_contact, x, alone, (after["agent"], after["gremlins"][at, which])
 
 
 def buttons():
     s, after, action = rows("SafetyPointButton1-v0")
     flown, far = (
-        jax.vmap(button._glide)(s.gremlins, s.anchors, s.time),
+        jax.vmap(glide)(s.gremlins, s.anchors, s.time),
         jnp.full(s.gremlins.shape[:2], 0.05),
     )
-    busy = jax.jit(jax.vmap(button._busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
+    busy = jax.jit(jax.vmap(are_busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
     near = jnp.any(world.gap(s.agent[:, None], s.buttons) < 0.3, axis=1) & ~jnp.any(busy, axis=1)
-    return button._button_contacts, (s.agent, s.buttons, action), near, (after["agent"],)
+    return button.button_contacts, (s.agent, s.buttons, action), near, (after["agent"],)
 
 
 @pytest.mark.parametrize(
@@ -564,19 +565,19 @@ def test_gremlins_moved_one_by_one_move_as_all_together():
     """
     s, _, action = rows("SafetyPointButton1-v0")
     flown, far = (
-        jax.vmap(button._glide)(s.gremlins, s.anchors, s.time),
+        jax.vmap(glide)(s.gremlins, s.anchors, s.time),
         jnp.full(s.gremlins.shape[:2], 0.02),
     )
-    busy = jax.jit(jax.vmap(button._busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
-    apart = np.asarray(jax.vmap(button._apart)(s.gremlins)).min(axis=(1, 2)) > 0.7
-    some = np.flatnonzero((np.asarray(busy).sum(axis=1) > 1) & apart)
+    busy = jax.jit(jax.vmap(are_busy))(s.agent, s.buttons, s.anchors, s.gremlins, flown, far)
+    far_apart = np.asarray(jax.vmap(apart)(s.gremlins)).min(axis=(1, 2)) > 0.7
+    some = np.flatnonzero((np.asarray(busy).sum(axis=1) > 1) & far_apart)
     assert len(some) >= 5
     x = jax.tree.map(
         lambda leaf: leaf[some], (s.agent, s.buttons, s.anchors, s.gremlins, s.time, action)
     )
     ours, together = (
         jax.jit(jax.vmap(button.button_step))(*x),
-        run_native(button._gremlin_contacts, x),
+        run_native(button.gremlin_contacts, x),
     )
     # Of an acceleration float32 leaves 0.01: strains of 1e3 m/s^2, rounded, times a button's 0.04
     # kg over the inertia.

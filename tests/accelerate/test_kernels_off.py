@@ -13,7 +13,7 @@ from saddle.config import Member
 from saddle.learners import PPO
 from saddle.multipliers import Fixed
 from saddle.population import Population
-from saddle.tasks.point import gremlins, world
+from saddle.tasks.point import button_world, world
 from saddle.tasks.point.shared import agent_at_rest
 from saddle.tasks.rare import patch_rare
 from saddle.tasks.task import State, TaskSpec, pytree
@@ -49,7 +49,7 @@ class AtButton(Toy):
         free = (*world.free(state.agent, action), jnp.zeros(1, bool))
         x = (state.agent, button, action)
         touch = jnp.ones((), bool)
-        agent, _, pressed = patch_rare(gremlins._button_contacts, touch, x, free, kernel=True)
+        agent, _, pressed = patch_rare(button_world.button_contacts, touch, x, free, kernel=True)
         return self._after(
             state, obs=agent, agent=agent, reward=agent[0], cost=pressed.astype(jnp.float32)
         )
@@ -81,7 +81,7 @@ def trained():
 
 def test_a_training_without_kernels_is_the_one_with_them(monkeypatch, kernels):
     with_kernels = trained()
-    assert "_button_contacts" in kernels
+    assert "button_contacts" in kernels
     kernels.clear()
     monkeypatch.setenv("SADDLE_KERNELS", "off")
     without = trained()

@@ -25,14 +25,14 @@ from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import scenes
 from saddle.tasks.point.physics.boxes import Points
-from saddle.tasks.point.physics.portal import (
+from saddle.tasks.point.physics.pillar import (
     Pillar,
-    Solid,
     cylinder_solid,
     from_box,
     is_near,
     pillar_contacts,
 )
+from saddle.tasks.point.physics.portal import Solid
 from saddle.tasks.point.physics.rigid import Bodies, unpack
 from saddle.tasks.point.physics.vec import Vec, quaternion_axes
 

@@ -114,10 +114,15 @@ def sensors(agent: Agent, acceleration: Planar) -> Array:
     s = jnp.sin(yaw)
     zero = jnp.zeros_like(yaw)
     up = jnp.full_like(yaw, GRAVITY)
-    forward = lambda p: c * p.x + s * p.y
-    left = lambda p: c * p.y - s * p.x
-    return jnp.stack(
-        [forward(acceleration), left(acceleration), up, forward(v), left(v), zero]
-        + [zero, zero, v.yaw, -0.5 * s, -0.5 * c, zero],
-        axis=-1,
-    )
+
+    def forward(p: Planar) -> Array:
+        return c * p.x + s * p.y
+
+    def left(p: Planar) -> Array:
+        return c * p.y - s * p.x
+
+    accelerometer = [forward(acceleration), left(acceleration), up]
+    velocimeter = [forward(v), left(v), zero]
+    gyro = [zero, zero, v.yaw]
+    magnetometer = [-0.5 * s, -0.5 * c, zero]
+    return jnp.stack([*accelerometer, *velocimeter, *gyro, *magnetometer], axis=-1)

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from saddle.errors import SaddleError
-from saddle.tasks.point import body, button_layouts, gremlins, mjcf, scripted, specs
+from saddle.tasks.point import body, button_layouts, button_world, mjcf, scripted, specs
 from saddle.tasks.point.lidar import lidars
 from saddle.tasks.point.shared import (
     PointTask,
@@ -45,9 +45,8 @@ class ButtonState(State):
     buttons: Array  # [4, 2]
     hazards: Array  # [4, 2]
     anchors: Array  # [4, 3]: x, y, yaw of each gremlin in the layout, around which it circles
-    gremlins: (
-        Array  # [4, 13]: position, quaternion, linear velocity (world), angular velocity (body)
-    )
+    # [4, 13]: position, quaternion, linear velocity (world), angular velocity (body)
+    gremlins: Array
     time: Array  # [] s since the reset, the gremlins' phase
     goal_button: Array  # [] int32, index of the button to press
     timer: Array  # [] int32, steps of grace left
@@ -82,6 +81,7 @@ class Button(PointTask):
         hazards = xy[5:9]
         gremlins = xy[9:13]
         agent_yaw, *gremlin_yaws = yaws(turn, 5)
+        all_at_rest = jax.vmap(body_at_rest, (0, None, 0))
         goal_button = _any_button(pick)
         state = ButtonState(
             **fresh(self.spec, key),
@@ -90,9 +90,7 @@ class Button(PointTask):
             buttons=buttons,
             hazards=hazards,
             anchors=jnp.concatenate([gremlins, jnp.stack(gremlin_yaws)[:, None]], axis=1),
-            gremlins=jax.vmap(body_at_rest, (0, None, 0))(
-                gremlins, GREMLIN_HEIGHT, jnp.stack(gremlin_yaws)
-            ),
+            gremlins=all_at_rest(gremlins, GREMLIN_HEIGHT, jnp.stack(gremlin_yaws)),
             time=jnp.zeros(()),
             goal_button=goal_button,
             timer=jnp.asarray(self.timer_at_reset, jnp.int32),
@@ -106,7 +104,7 @@ class Button(PointTask):
     def step(self, state: ButtonState, action: Array) -> ButtonState:
         """Ten substeps, then the rules."""
         check_action(self.spec, action)
-        moved = gremlins.button_step(
+        moved = button_world.button_step(
             state.agent, state.buttons, state.anchors, state.gremlins, state.time, action
         )
         return self.settle(state, *moved)
@@ -131,14 +129,11 @@ class Button(PointTask):
         is_goal = jnp.arange(BUTTONS) == state.goal_button
         met = jnp.any(pressed & is_goal)
         active = state.timer == 0
-        violations = jnp.stack(
-            [
-                in_hazard(agent, state.hazards, HAZARD_RADIUS),
-                touched,
-                active & jnp.any(pressed & ~is_goal),
-            ]
-        )
-        reward = state.last_goal - distance(agent, _pick(state.buttons, state.goal_button)) + met
+        at_hazard = in_hazard(agent, state.hazards, HAZARD_RADIUS)
+        pressed_wrong = active & jnp.any(pressed & ~is_goal)
+        violations = jnp.stack([at_hazard, touched, pressed_wrong])
+        to_goal = distance(agent, _pick(state.buttons, state.goal_button))
+        reward = state.last_goal - to_goal + met
         key, goal_button = _next_button(met, state.key, state.goal_button)
         after = replace(
             state,
@@ -167,9 +162,8 @@ class Button(PointTask):
         groups = (state.buttons, goal[None], state.hazards, state.gremlins[:, :2])
         buttons, *rest = lidars(agent.q, groups, LIDAR_REACH)
         buttons = jnp.where(state.timer == 0, buttons, 0)
-        return jnp.concatenate(
-            [body.sensors(agent, body.Planar(*state.acceleration)), buttons, *rest]
-        )
+        sensors = body.sensors(agent, body.Planar(*state.acceleration))
+        return jnp.concatenate([sensors, buttons, *rest])
 
     def info(self, state: ButtonState) -> dict[str, Any]:
         """cost_hazards, cost_gremlins, cost_buttons, cost_sum (indicators) and goal_met.
@@ -192,15 +186,15 @@ class Button(PointTask):
 
     def mjcf(self, state: ButtonState) -> str:
         """A fresh world as MuJoCo's model."""
-        buttons, anchors = (
-            np.asarray(places, np.float64) for places in (state.buttons, state.anchors)
-        )
+        buttons = np.asarray(state.buttons, np.float64)
+        anchors = np.asarray(state.anchors, np.float64)
         return mjcf.button(state.agent[:3].tolist(), buttons, anchors)
 
 
 def _pick(buttons: Array, index: Array) -> Array:
     """buttons[index] as a sum, which stays inside the fused loops where a gather would not."""
-    return jnp.sum(jnp.where((jnp.arange(BUTTONS) == index)[:, None], buttons, 0), axis=0)
+    picked = jnp.arange(BUTTONS) == index
+    return jnp.sum(jnp.where(picked[:, None], buttons, 0), axis=0)
 
 
 def _any_button(key: Array) -> Array:

@@ -24,7 +24,9 @@ def draw(key: Array) -> Array:
     xy = jnp.asarray(layouts)[pick % len(layouts)].astype(float)
     swap, flip_x, flip_y = (symmetry & bit != 0 for bit in (1, 2, 4))
     xy = jnp.where(swap, xy[:, ::-1], xy)
-    return xy * jnp.stack([jnp.where(flip, -1, 1) for flip in (flip_x, flip_y)])
+    sign_x = jnp.where(flip_x, -1, 1)
+    sign_y = jnp.where(flip_y, -1, 1)
+    return xy * jnp.stack([sign_x, sign_y])
 
 
 @functools.cache

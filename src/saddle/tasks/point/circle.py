@@ -47,16 +47,20 @@ class Circle(PointTask):
     def step(self, state: CircleState, action: Array) -> CircleState:
         """Ten free substeps, then the rules."""
         check_action(self.spec, action)
-        agent, acceleration = drive.step(body.unpack(state.agent), *body.controls(action))
+        start = body.unpack(state.agent)
+        throttle, turn = body.controls(action)
+        agent, acceleration = drive.step(start, throttle, turn)
         return self.settle(state, body.pack(agent), jnp.stack(acceleration))
 
     def settle(self, state: CircleState, agent: Array, acceleration: Array) -> CircleState:
         """What a step does after the physics. Reward is tangential speed, worth most on the
         circle.
         """
+        reward = _reward(body.unpack(agent))
+        outside = jnp.abs(agent[0]) > BOUNDARY
         after = replace(
             state,
-            **stepped(self.spec, state, _reward(body.unpack(agent)), jnp.abs(agent[0]) > BOUNDARY),
+            **stepped(self.spec, state, reward, outside),
             terminated=jnp.zeros((), bool),
             agent=agent,
             acceleration=acceleration,
@@ -84,7 +88,9 @@ class Circle(PointTask):
 
 
 def _reward(agent: Agent) -> Array:
-    (x, y, _), v = agent
+    """[] For counter-clockwise speed near the circle."""
+    x, y, _ = agent.q
+    v = agent.v
     distance = jnp.hypot(x, y)
-    speed = (v.y * x - v.x * y) / distance  # m/s, counter-clockwise
+    speed = (v.y * x - v.x * y) / distance  # m/s, along the circle
     return 0.1 * speed / (1 + jnp.abs(distance - RADIUS))

@@ -33,19 +33,25 @@ def step(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]:
 
 @cache
 def _works() -> bool:
-    return gate.works("the robot's free step", lambda: jax.jit(in_kernel)(jnp.zeros((1, 8))))
+    def trial() -> Array:
+        return jax.jit(in_kernel)(jnp.zeros((1, 8)))
+
+    return gate.works("the robot's free step", trial)
 
 
 def _in_ptx(worlds: Array) -> Array:
     """As `in_kernel`, or as a loop where that does not compile."""
     count = worlds.shape[0]
-    default = jnp.zeros((worlds.shape[0], 9), worlds.dtype)
+    default = jnp.zeros((count, 9), worlds.dtype)
 
     def kernel() -> Array:
         gpu_kernel.prove(Branch.of(free_step, worlds, default))
         return gpu_kernel.patch(free_step, jnp.ones(count, bool), worlds, default)
 
-    return gate.attempt("ptx", "the robot's free step", kernel, plain=lambda: free_step(worlds))
+    def plain() -> Array:
+        return free_step(worlds)
+
+    return gate.attempt("ptx", "the robot's free step", kernel, plain)
 
 
 def free_step(worlds: Array) -> Array:
@@ -67,22 +73,27 @@ def substeps(agent: Agent, throttle: Array, turn: Array) -> tuple[Agent, Planar]
 def in_kernel(worlds: Array) -> Array:
     """`free_step` as a kernel for Triton."""
     count = worlds.shape[0]
-    padded = -(-count // WORLDS) * WORLDS
+    programs = -(-count // WORLDS)
+    padded = programs * WORLDS
 
     def kernel(before: Any, after: Any) -> None:
         x, y, yaw, vx, vy, w, throttle, turn = (before[i, :] for i in range(8))
-        agent, acceleration = substeps(Agent(Planar(x, y, yaw), Planar(vx, vy, w)), throttle, turn)
+        start = Agent(Planar(x, y, yaw), Planar(vx, vy, w))
+        agent, acceleration = substeps(start, throttle, turn)
         for i, column in enumerate([*agent.q, *agent.v, *acceleration]):
             after[i, :] = column
 
-    block = lambda rows: pl.BlockSpec((rows, WORLDS), lambda i: (0, i))
+    def block(rows: int) -> pl.BlockSpec:
+        return pl.BlockSpec((rows, WORLDS), lambda program: (0, program))
+
     call = pl.pallas_call(
         kernel,
         ShapeDtypeStruct((9, padded), worlds.dtype),
-        grid=(padded // WORLDS,),
+        grid=(programs,),
         in_specs=[block(8)],
         out_specs=block(9),
         compiler_params=triton.CompilerParams(num_warps=4),
         interpret=jax.default_backend() == "cpu",
     )
-    return call(jnp.pad(worlds.T, ((0, 0), (0, padded - count)))).T[:count]
+    columns = jnp.pad(worlds.T, ((0, 0), (0, padded - count)))
+    return call(columns).T[:count]

@@ -8,6 +8,8 @@ Functions here take a key and hand back its successor, since they cannot know be
 they will draw.
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -18,6 +20,23 @@ EXTENT = 1.5  # m, objects lie in [-EXTENT, EXTENT]^2, shrunk by their own keepo
 DRAWS = 100  # per object, before a layout is given up
 GOAL_BLOCKS = 100  # of DRAWS each, before goal re-sampling is given up
 _NOWHERE = 1e3  # m, where objects wait that are not placed yet: far from everything
+
+
+class _Placing(NamedTuple):
+    """A layout in the making."""
+
+    key: Array
+    next: Array  # [] int32, the object whose turn it is; n once all stand, n + 1 after a failure
+    xy: Array  # [n, 2] m; _NOWHERE for those that wait
+
+
+class _Search(NamedTuple):
+    """A goal that is being looked for."""
+
+    key: Array
+    blocks: Array  # [] int32, of DRAWS each, so far
+    goal: Array  # [2] m
+    found: Array  # [] bool
 
 
 def place(
@@ -31,23 +50,30 @@ def place(
     count = len(keepouts)
     radii = jnp.asarray(keepouts, float)
     nothing = jnp.full((count, 2), _NOWHERE)
+    after_failure = 0 if restart else count + 1
 
-    def next_object(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        key, i, placed = carry
-        key, draw = jax.random.split(key)
-        here = jnp.arange(count) == i
-        xy, found = _draw(draw, jnp.sum(jnp.where(here, radii, 0)), placed, radii)
-        extended = jnp.where(here[:, None], xy, placed)
-        failed = 0 if restart else count + 1
-        return key, jnp.where(found, i + 1, failed), jnp.where(found, extended, nothing)
+    def unfinished(layout: _Placing) -> Array:
+        return layout.next < count
 
-    start = (key, jnp.zeros((), jnp.int32), nothing)
+    def place_next(layout: _Placing) -> _Placing:
+        key, draw = jax.random.split(layout.key)
+        its_turn = jnp.arange(count) == layout.next
+        keepout = jnp.sum(jnp.where(its_turn, radii, 0))
+        xy, found = _draw(draw, keepout, layout.xy, radii)
+        extended = jnp.where(its_turn[:, None], xy, layout.xy)
+        return _Placing(
+            key=key,
+            next=jnp.where(found, layout.next + 1, after_failure),
+            xy=jnp.where(found, extended, nothing),
+        )
+
+    layout = _Placing(key, jnp.zeros((), jnp.int32), nothing)
     # So many rounds it takes at least. A loop of known length needs no answer from a GPU before it
     # can go on.
     rounds = count if restart else 0
-    start = jax.lax.fori_loop(0, rounds, lambda _, carry: next_object(carry), start)
-    key, i, placed = jax.lax.while_loop(lambda carry: carry[1] < count, next_object, start)
-    return key, placed, i == count
+    layout = jax.lax.fori_loop(0, rounds, lambda _, layout: place_next(layout), layout)
+    layout = jax.lax.while_loop(unfinished, place_next, layout)
+    return layout.key, layout.xy, layout.next == count
 
 
 def sample_goal(
@@ -58,20 +84,23 @@ def sample_goal(
     """
     radii = jnp.asarray(keepouts, others.dtype)
 
-    def more(carry: tuple[Array, Array, Array, Array]) -> Array:
-        _, blocks, _, found = carry
-        return ~found & (blocks < GOAL_BLOCKS)
+    def unfinished(search: _Search) -> Array:
+        return ~search.found & (search.blocks < GOAL_BLOCKS)
 
-    def next_block(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        key, blocks, _, _ = carry
-        key, draw = jax.random.split(key)
-        blocks = blocks + 1
+    def next_block(search: _Search) -> _Search:
+        key, draw = jax.random.split(search.key)
+        blocks = search.blocks + 1
         goal, found = _draw(draw, jnp.asarray(keepout, radii.dtype), others, radii)
-        return key, blocks, goal, found
+        return _Search(key, blocks, goal, found)
 
-    start = (key, jnp.zeros((), jnp.int32), jnp.zeros(2, others.dtype), jnp.zeros((), bool))
-    key, _, goal, found = jax.lax.while_loop(more, next_block, next_block(start))
-    return key, goal, found
+    start = _Search(
+        key=key,
+        blocks=jnp.zeros((), jnp.int32),
+        goal=jnp.zeros(2, others.dtype),
+        found=jnp.zeros((), bool),
+    )
+    search = jax.lax.while_loop(unfinished, next_block, next_block(start))
+    return search.key, search.goal, search.found
 
 
 def place_with_goal(
@@ -98,12 +127,13 @@ def move_goal(
     positions.
     """
 
-    def one(world: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    def move_one(world: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         key, goal, others = world
         key, new, found = sample_goal(key, keepout, others, keepouts)
         return key, jnp.where(found, new, goal), found
 
-    return patch_rare(jax.vmap(one), met, (key, goal, others), (key, goal, jnp.ones((), bool)))
+    unmoved = (key, goal, jnp.ones((), bool))
+    return patch_rare(jax.vmap(move_one), met, (key, goal, others), unmoved)
 
 
 def _draw(key: Array, keepout: Array, placed: Array, radii: Array) -> tuple[Array, Array]:
@@ -112,6 +142,8 @@ def _draw(key: Array, keepout: Array, placed: Array, radii: Array) -> tuple[Arra
     """
     half = EXTENT - keepout
     candidates = jax.random.uniform(key, (DRAWS, 2), placed.dtype, minval=-half, maxval=half)
-    dx, dy = (candidates[:, None, i] - placed[:, i] for i in range(2))  # [DRAWS, n]
-    free = jnp.all(dx * dx + dy * dy >= (radii + keepout) ** 2, axis=1)
+    dx = candidates[:, None, 0] - placed[:, 0]  # [DRAWS, n]
+    dy = candidates[:, None, 1] - placed[:, 1]
+    apart = dx * dx + dy * dy >= (radii + keepout) ** 2
+    free = jnp.all(apart, axis=1)
     return candidates[jnp.argmax(free)], jnp.any(free)

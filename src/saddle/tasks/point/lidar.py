@@ -10,9 +10,8 @@ from jax import Array
 from saddle.tasks.point.body import Planar
 
 BINS = 16
-_CENTRES = [
-    (k + 0.5 + BINS // 2) % BINS - BINS // 2 for k in range(BINS)
-]  # of the bins, in bins, within [-8, 8)
+# Of the bins, in bins, within [-8, 8)
+_CENTRES = [(k + 0.5 + BINS // 2) % BINS - BINS // 2 for k in range(BINS)]
 
 
 def lidar(q: Planar, objects: Array, reach: float) -> Array:
@@ -56,4 +55,5 @@ def _readings(q: Planar, objects: Array, reach: float) -> Array:
     angle = jnp.arctan2(left, ahead) * (BINS / (2 * jnp.pi))
     off = angle[:, None] - jnp.asarray(_CENTRES, angle.dtype)
     off = off - BINS * jnp.round(off / BINS)
-    return jnp.clip(1.5 - jnp.abs(off), 0, 1) * closeness[:, None]
+    share = jnp.clip(1.5 - jnp.abs(off), 0, 1)
+    return share * closeness[:, None]

@@ -20,13 +20,8 @@ from saddle import files
 from saddle.tasks.point import layout
 from saddle.tasks.point.button_layouts import FILE
 
-KEEPOUTS = (
-    0.4,
-    *[0.2] * 4,
-    0.4,
-    *[0.18] * 4,
-    *[0.4] * 4,
-)  # robot, buttons, goal marker, hazards, gremlins
+# Of the robot, buttons, goal marker, hazards, gremlins
+KEEPOUTS = (0.4, *[0.2] * 4, 0.4, *[0.18] * 4, *[0.4] * 4)
 GOAL_MARKER = 5  # its place in that order
 COUNT = 16_384
 BATCH = 4_096  # attempts at a time
@@ -47,11 +42,15 @@ def generate(key: Array, count: int) -> np.ndarray:
 
 def _successes(key: Array) -> Iterator[np.ndarray]:
     """Batches [k, 14, 2] of whole layouts."""
-    attempts = jax.jit(jax.vmap(lambda k: layout.place(k, KEEPOUTS, restart=False)))
+
+    def attempt(key: Array) -> tuple[Array, Array, Array]:
+        return layout.place(key, KEEPOUTS, restart=False)
+
+    attempts = jax.jit(jax.vmap(attempt))
     while True:
         key, batch = jax.random.split(key)
-        _, xy, ok = attempts(jax.random.split(batch, BATCH))
-        yield np.asarray(xy, np.float32)[np.asarray(ok)]
+        _, xy, placed = attempts(jax.random.split(batch, BATCH))
+        yield np.asarray(xy, np.float32)[np.asarray(placed)]
 
 
 def main() -> None:

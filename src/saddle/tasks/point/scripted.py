@@ -17,17 +17,23 @@ def nth_lidar(obs: Array, n: int) -> Array:
 def heading(lidar: Array) -> Array:
     """Angle in radians, left of ahead, at which the lidar [16] sees its object."""
     angles = 2 * jnp.pi * (jnp.arange(BINS) + 0.5) / BINS
-    return jnp.arctan2(jnp.sum(lidar * jnp.sin(angles)), jnp.sum(lidar * jnp.cos(angles)))
+    left = jnp.sum(lidar * jnp.sin(angles))
+    ahead = jnp.sum(lidar * jnp.cos(angles))
+    return jnp.arctan2(left, ahead)
 
 
 def drive_to(lidar: Array) -> Array:
     """Turn to what the lidar [16] sees, and drive when it is ahead. -> action [2]."""
     angle = heading(lidar)
-    return jnp.stack([jnp.where(jnp.abs(angle) < 0.5, 1.0, 0.0), jnp.clip(1.5 * angle, -1, 1)])
+    throttle = jnp.where(jnp.abs(angle) < 0.5, 1.0, 0.0)
+    turn = jnp.clip(1.5 * angle, -1, 1)
+    return jnp.stack([throttle, turn])
 
 
 def keep_left(lidar: Array) -> Array:
     """Drive on with what the lidar [16] sees on the left. -> action [2]."""
     off = heading(lidar) - jnp.pi / 2
     off = jnp.where(off < -jnp.pi, off + 2 * jnp.pi, off)
-    return jnp.stack([jnp.ones_like(off), jnp.clip(off, -1, 1)])
+    throttle = jnp.ones_like(off)
+    turn = jnp.clip(off, -1, 1)
+    return jnp.stack([throttle, turn])

@@ -2,7 +2,7 @@
 distances, hazards.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,16 @@ REWARD_LIMIT = 10.0  # rewards are clipped to +- this
 SENSOR_BOUNDS = np.repeat([1e4, 1e2, 1e2, 1.0], 3)
 
 
+class Start(NamedTuple):
+    """Where everything is when an episode with a goal begins, at rest."""
+
+    key: Array  # the next one
+    agent: Array  # [6]
+    goal: Array  # [2]
+    fixed: Array  # [n, 2], what never moves
+    free: Array  # [13], the free body
+
+
 class PointTask:
     """What Gymnasium's spaces are made from; the other members that a task may have are each task's
     own.
@@ -33,7 +43,9 @@ class PointTask:
     def obs_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest observation, [obs_dim] each: the sensors, then lidars in [0, 1]."""
         lidars = np.ones(self.spec.obs_dim - SENSOR_BOUNDS.size)
-        return np.concatenate([-SENSOR_BOUNDS, 0 * lidars]), np.concatenate([SENSOR_BOUNDS, lidars])
+        least = np.concatenate([-SENSOR_BOUNDS, 0 * lidars])
+        largest = np.concatenate([SENSOR_BOUNDS, lidars])
+        return least, largest
 
 
 def check_action(spec: TaskSpec, action: Array) -> None:
@@ -43,8 +55,7 @@ def check_action(spec: TaskSpec, action: Array) -> None:
     if jnp.shape(action) != (spec.action_dim,):
         raise SaddleError(
             f"{spec.name} takes actions of shape ({spec.action_dim},) per world, not "
-            f"{jnp.shape(action)}; "
-            "use jax.vmap for many worlds"
+            f"{jnp.shape(action)}; use jax.vmap for many worlds"
         )
 
 
@@ -92,9 +103,8 @@ def body_at_rest(xy: Array, z: float, yaw: Array) -> Array:
 
 def start_with_goal(
     key: Array, goal_keepout: float, keepouts: tuple[float, ...], height: float
-) -> tuple[Array, Array, Array, Array, Array]:
-    """A layout by rejection, at rest: next key, robot [6], goal [2], what never moves [n, 2], and a
-    free body [13].
+) -> Start:
+    """A layout by rejection, at rest.
 
     The n + 2 keepouts are in that order: robot, what never moves, free body. height is of the free
     body's centre, in m.
@@ -102,12 +112,12 @@ def start_with_goal(
     key, xy, goal = layout.place_with_goal(key, goal_keepout, keepouts)
     key, turn = jax.random.split(key)
     agent_yaw, free_yaw = yaws(turn, 2)
-    return (
-        key,
-        agent_at_rest(xy[0], agent_yaw),
-        goal,
-        xy[1:-1],
-        body_at_rest(xy[-1], height, free_yaw),
+    return Start(
+        key=key,
+        agent=agent_at_rest(xy[0], agent_yaw),
+        goal=goal,
+        fixed=xy[1:-1],
+        free=body_at_rest(xy[-1], height, free_yaw),
     )
 
 

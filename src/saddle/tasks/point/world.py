@@ -10,7 +10,7 @@ from jax import Array
 from saddle.tasks.point import body, drive
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import collide, rigid, scenes
-from saddle.tasks.point.physics.portal import Pillar
+from saddle.tasks.point.physics.pillar import Pillar
 from saddle.tasks.point.physics.problem import Groups
 from saddle.tasks.point.physics.rigid import Bodies
 from saddle.tasks.point.physics.substep import Scene, Touching, World, contact_step
@@ -20,7 +20,8 @@ from saddle.tasks.rare import patch_rare
 SMALL_WIDTH = 0.1  # m, half-width of a vase or gremlin
 BOX_WIDTH = 0.3  # m, half-width of the push box with its posts
 TILT = 0.04  # m, by which a tilted body may stick out beyond its outline
-PILLAR_RADIUS, PILLAR_HALF_HEIGHT = 0.2, 0.5
+PILLAR_RADIUS = 0.2  # m
+PILLAR_HALF_HEIGHT = 0.5  # m
 SLACK = 0.005  # m, more than anything accelerates within a step
 QUIET = 1e-5  # m/s and rad/s below which a body at its resting height stays where it is
 VASE_AT_REST = 0.1 - 4.362e-5  # m, height of a resting vase's centre
@@ -30,18 +31,19 @@ HEIGHT_SLACK = 2e-7  # m
 
 def goal_step(agent: Array, vase: Array, action: Array) -> tuple[Array, Array, Array]:
     """agent [6], vase [13], action [2] -> agent, acceleration [3], vase."""
-    moved, acceleration = free(agent, action)
-    touch = near(agent, vase, SMALL_WIDTH, travel(vase[7:10])) | _awake(vase, VASE_AT_REST)
-    untouched = (moved, acceleration, vase)
+    untouched = (*free(agent, action), vase)
+    at_vase = near(agent, vase, SMALL_WIDTH, travel(vase[7:10]))
+    touch = at_vase | _awake(vase, VASE_AT_REST)
     return patch_rare(_goal_contacts, touch, (agent, vase, action), untouched, kernel=True)
 
 
 def push_step(agent: Array, pillar: Array, box: Array, action: Array) -> tuple[Array, Array, Array]:
     """agent [6], pillar [2], box [13], action [2] -> agent, acceleration [3], box."""
-    moved, acceleration = free(agent, action)
-    at_pillar = gap(agent[:2], pillar) < body.REACH + PILLAR_RADIUS + travel(agent[3:5])
-    touch = near(agent, box, BOX_WIDTH, travel(box[7:10])) | _awake(box, BOX_AT_REST) | at_pillar
-    untouched = (moved, acceleration, box)
+    untouched = (*free(agent, action), box)
+    to_pillar = gap(agent[:2], pillar)
+    at_pillar = to_pillar < body.REACH + PILLAR_RADIUS + travel(agent[3:5])
+    at_box = near(agent, box, BOX_WIDTH, travel(box[7:10]))
+    touch = at_box | _awake(box, BOX_AT_REST) | at_pillar
     return patch_rare(_push_contacts, touch, (agent, pillar, box, action), untouched, kernel=True)
 
 
@@ -67,12 +69,16 @@ def near(agent: Array, bodies: Array, half: float, far: Array | float) -> Array:
     """
     w = bodies[..., 3]
     z = bodies[..., 6]
-    c, s = w * w - z * z, 2 * w * z  # of the yaw, for a body that stands upright
+    # Of the yaw, for a body that stands upright
+    cosine = w * w - z * z
+    sine = 2 * w * z
     x = agent[0] - bodies[..., 0]
     y = agent[1] - bodies[..., 1]
-    ahead = jnp.abs(c * x + s * y)
-    left = jnp.abs(c * y - s * x)
-    outside = jnp.hypot(jnp.maximum(ahead - half, 0), jnp.maximum(left - half, 0))
+    ahead = jnp.abs(cosine * x + sine * y)
+    left = jnp.abs(cosine * y - sine * x)
+    beyond_front = jnp.maximum(ahead - half, 0)
+    beyond_side = jnp.maximum(left - half, 0)
+    outside = jnp.hypot(beyond_front, beyond_side)
     return outside < body.REACH + TILT + travel(agent[3:5]) + far
 
 
@@ -88,10 +94,11 @@ def run(
     agent: Array, bodies: Array, action: Array, scene: Scene, time: Array | None = None
 ) -> World:
     """One env step of K worlds in contact. agent [K, 6], bodies [K, B, 13], action [K, 2]."""
-    time = jnp.zeros(agent.shape[0], agent.dtype) if time is None else time
-    return contact_step(
-        body.unpack(agent), rigid.unpack(bodies), scene, time, *body.controls(action)
-    )
+    if time is None:
+        time = jnp.zeros(agent.shape[0], agent.dtype)
+    robot = body.unpack(agent)
+    free_bodies = rigid.unpack(bodies)
+    return contact_step(robot, free_bodies, scene, time, *body.controls(action))
 
 
 def results(world: World) -> tuple[Array, Array, Array]:
@@ -101,6 +108,7 @@ def results(world: World) -> tuple[Array, Array, Array]:
 
 
 def _goal_contacts(x: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    """Robot, floor and vase of K worlds: as goal_step, with K as leading axis."""
     agent, vase, action = x
     kind = scenes.SMALL_BOX
 
@@ -108,29 +116,34 @@ def _goal_contacts(x: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         box = scenes.small_box(bodies.position, axes)
         robot = scenes.robot_points(q, box, 1, scenes.PAIR_SLOTS)
         at_robot, touched = scenes.robot_contacts(robot, bodies, kind)
-        floor = scenes.floor_contacts(collide.fold(collide.box_floor(box)), bodies, kind)
-        return Touching(Groups(robot=at_robot, floor=floor), jnp.any(touched, axis=0), touched)
+        corners = collide.fold(collide.box_floor(box))
+        floor = scenes.floor_contacts(corners, bodies, kind)
+        contacts = Groups(robot=at_robot, floor=floor)
+        return Touching(contacts, jnp.any(touched, axis=0), touched)
 
-    world = run(agent, vase[:, None], action, Scene(kind, detect))
-    agent, acceleration, bodies = results(world)
+    end = run(agent, vase[:, None], action, Scene(kind, detect))
+    agent, acceleration, bodies = results(end)
     return agent, acceleration, bodies[:, 0]
 
 
 def _push_contacts(x: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array]:
+    """Robot, floor, pillar and box of K worlds: as push_step, with K as leading axis."""
     agent, pillar, box, action = x
     kind = scenes.PUSH_BOX
-    at = Pillar(pillar[:, 0], pillar[:, 1], PILLAR_RADIUS, PILLAR_HALF_HEIGHT)
+    cylinder = Pillar(pillar[:, 0], pillar[:, 1], PILLAR_RADIUS, PILLAR_HALF_HEIGHT)
 
     def detect(q: Planar, bodies: Bodies, axes: Axes, _: Array) -> Touching:
         parts = scenes.push_box(bodies, axes)
         robot = scenes.robot_points(q, parts, scenes.PUSH_ROUND_SLOTS, scenes.PUSH_FLAT_SLOTS)
-        static, leaning, at_pillar = scenes.with_pillar(q, parts, at)
+        static, leaning, at_pillar = scenes.with_pillar(q, parts, cylinder)
         at_robot, touched = scenes.robot_contacts(robot, bodies, kind)
         fixed = scenes.fixed_contacts(at_pillar, bodies, kind)
-        floor = scenes.floor_contacts(collide.fold(collide.box_floor(parts)), bodies, kind)
-        return Touching(
-            Groups(static, at_robot, fixed, floor), leaning | jnp.any(touched, axis=0), touched
-        )
+        corners = collide.fold(collide.box_floor(parts))
+        floor = scenes.floor_contacts(corners, bodies, kind)
+        contacts = Groups(static, at_robot, fixed, floor)
+        held = leaning | jnp.any(touched, axis=0)
+        return Touching(contacts, held, touched)
 
-    agent, acceleration, bodies = results(run(agent, box[:, None], action, Scene(kind, detect)))
+    end = run(agent, box[:, None], action, Scene(kind, detect))
+    agent, acceleration, bodies = results(end)
     return agent, acceleration, bodies[:, 0]

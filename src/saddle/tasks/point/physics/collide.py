@@ -2,12 +2,22 @@
 with candidates.
 """
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 from jax import Array
 
 from saddle.tasks.point.physics.boxes import Box, Points
 from saddle.tasks.point.physics.once import fold_slots, once
-from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick_vec, stack, where
+from saddle.tasks.point.physics.vec import Axes, Vec, broadcast, concatenate, pick_vec, stack, where
+
+
+class _Kept(NamedTuple):
+    """The real contacts among the candidates so far."""
+
+    count: Array  # [...] int32
+    fields: Array  # [slots, 7, ...]: distance, point, normal; 0 where none is kept
+    found: Array  # [slots, ...] bool
 
 
 def sphere_box(center: Vec, radius: float, box: Box) -> Points:
@@ -15,15 +25,26 @@ def sphere_box(center: Vec, radius: float, box: Box) -> Points:
     box.
     """
     local = box.axes.to_body(center - box.center)
-    clipped = (jnp.clip(p, -h, h) for p, h in zip(local, box.half, strict=True))
-    nearest = Vec(*clipped)
+    half_x, half_y, half_z = box.half
+    nearest = Vec(
+        jnp.clip(local.x, -half_x, half_x),
+        jnp.clip(local.y, -half_y, half_y),
+        jnp.clip(local.z, -half_z, half_z),
+    )
     gap = nearest - local
     length = gap.norm()
     outside = length > 1e-12
     # [3, ...]: how far inside the box, below each pair of faces
-    depths = jnp.stack([h - jnp.abs(p) for h, p in zip(box.half, local, strict=True)])
+    depth_x = half_x - jnp.abs(local.x)
+    depth_y = half_y - jnp.abs(local.y)
+    depth_z = half_z - jnp.abs(local.z)
+    depths = jnp.stack([depth_x, depth_y, depth_z])
     face = jnp.argmin(depths, axis=0)
-    inward = Vec(*(jnp.where(face == k, -jnp.sign(part), 0) for k, part in enumerate(local)))
+    inward = Vec(
+        jnp.where(face == 0, -jnp.sign(local.x), 0),
+        jnp.where(face == 1, -jnp.sign(local.y), 0),
+        jnp.where(face == 2, -jnp.sign(local.z), 0),
+    )
     outward = gap * (1 / jnp.where(outside, length, 1))
     normal = where(outside, outward, inward)
     depth = jnp.where(outside, length, -jnp.min(depths, axis=0)) - radius
@@ -52,7 +73,8 @@ def _radius(box: Box) -> Array:
 def stack_half(box: Box) -> Array:
     """Half-extents as [3, ...], of the boxes' shape."""
     like = box.center.x
-    return jnp.stack([jnp.broadcast_to(jnp.asarray(h, like.dtype), like.shape) for h in box.half])
+    half = [jnp.asarray(extent, like.dtype) for extent in box.half]
+    return jnp.stack([jnp.broadcast_to(extent, like.shape) for extent in half])
 
 
 def box_floor(box: Box) -> Points:
@@ -60,10 +82,7 @@ def box_floor(box: Box) -> Points:
     up.
     """
     shape = box.center.x.shape
-    wide_axes = []
-    for axis in box.axes:
-        wide_axes.append(Vec(*(jnp.broadcast_to(v, shape) for v in axis)))
-    axes = stack(wide_axes)  # [3, ...]
+    axes = stack([broadcast(axis, shape) for axis in box.axes])  # [3, ...]
     down = jnp.argmax(jnp.abs(axes.z), axis=0)
     arms = axes * stack_half(box)
     below = pick_vec(down, arms)
@@ -71,7 +90,11 @@ def box_floor(box: Box) -> Points:
     first = pick_vec((down + 1) % 3, arms)
     second = pick_vec((down + 2) % 3, arms)
     middle = box.center + below
-    corner = stack([middle + first * s + second * t for s in (-1, 1) for t in (-1, 1)])
+    corners = []
+    for s in (-1, 1):
+        for t in (-1, 1):
+            corners.append(middle + first * s + second * t)
+    corner = stack(corners)
     zero = jnp.zeros_like(corner.z[:1])
     point = Vec(corner.x, corner.y, 0.5 * corner.z)
     return Points(corner.z <= 0, corner.z, point, Vec(zero, zero, zero + 1))
@@ -87,8 +110,8 @@ def fold(points: Points) -> Points:
     return Points(
         found=flat(points.found),
         distance=flat(points.distance),
-        point=Vec(*(flat(part) for part in points.point)),
-        normal=Vec(*(flat(part) for part in points.normal)),
+        point=points.point.map(flat),
+        normal=points.normal.map(flat),
     )
 
 
@@ -100,44 +123,47 @@ def keep(points: Points, slots: int) -> Points:
     """
     fields = [points.distance, *points.point, *spread(points).normal]
     packed = once(jnp.stack(fields))  # [7, C, ...]
-    slot = jnp.arange(1, slots + 1).reshape(slots, *(1,) * (points.found.ndim - 1))
-    rank = jnp.zeros(points.found.shape[1:], jnp.int32)
-    out = jnp.zeros((slots, *packed[:, 0].shape), packed.dtype)
-    found = jnp.zeros((slots, *rank.shape), bool)
+    batch = points.found.shape[1:]
+    number = jnp.arange(1, slots + 1)
+    slot = number.reshape(slots, *(1,) * len(batch))
+    nothing = _Kept(
+        count=jnp.zeros(batch, jnp.int32),
+        fields=jnp.zeros((slots, *packed[:, 0].shape), packed.dtype),
+        found=jnp.zeros((slots, *batch), bool),
+    )
 
-    def put(
-        carry: tuple[Array, Array, Array], candidate: tuple[Array, Array]
-    ) -> tuple[Array, Array, Array]:
-        rank, out, taken = carry
-        is_found, fields = candidate
-        rank = rank + is_found
-        hit = is_found & (rank == slot)  # [slots, ...]
-        return rank, jnp.where(hit[:, None], fields, out), taken | hit
+    def is_real(candidate: tuple[Array, Array]) -> Array:
+        return candidate[0]
+
+    def put(kept: _Kept, candidate: tuple[Array, Array]) -> _Kept:
+        real, fields = candidate
+        count = kept.count + real
+        hit = real & (count == slot)  # [slots, ...]
+        return _Kept(count, jnp.where(hit[:, None], fields, kept.fields), kept.found | hit)
 
     candidates = (points.found, jnp.moveaxis(packed, 1, 0))
-    _, out, found = fold_slots(put, (rank, out, found), candidates, lambda row: row[0])
+    _, packed, found = fold_slots(put, nothing, candidates, is_real)
     return Points(
         found=found,
-        distance=out[:, 0],
-        point=Vec(out[:, 1], out[:, 2], out[:, 3]),
-        normal=Vec(out[:, 4], out[:, 5], out[:, 6]),
+        distance=packed[:, 0],
+        point=Vec(packed[:, 1], packed[:, 2], packed[:, 3]),
+        normal=Vec(packed[:, 4], packed[:, 5], packed[:, 6]),
     )
 
 
 def spread(points: Points) -> Points:
     """The same with a normal for every candidate."""
-    wide = (jnp.broadcast_to(part, points.found.shape) for part in points.normal)
-    return points._replace(normal=Vec(*wide))
+    return points._replace(normal=broadcast(points.normal, points.found.shape))
 
 
 def join(groups: list[Points]) -> Points:
     """Groups [C_i, ...] -> [sum C_i, ...]."""
-    groups = [spread(p) for p in groups]
+    groups = [spread(points) for points in groups]
     return Points(
-        jnp.concatenate([p.found for p in groups]),
-        jnp.concatenate([p.distance for p in groups]),
-        concatenate([p.point for p in groups]),
-        concatenate([p.normal for p in groups]),
+        found=jnp.concatenate([points.found for points in groups]),
+        distance=jnp.concatenate([points.distance for points in groups]),
+        point=concatenate([points.point for points in groups]),
+        normal=concatenate([points.normal for points in groups]),
     )
 
 
@@ -152,5 +178,5 @@ def part(axes: Axes, center: Vec, offsets: tuple[tuple[float, float], ...], halv
 
     x = column([offset[0] for offset in offsets])
     y = column([offset[1] for offset in offsets])
-    half = tuple(column([three[k] for three in halves]) for k in range(3))
-    return Box(center + axes.x * x + axes.y * y, axes, half)  # type: ignore[arg-type]
+    half_x, half_y, half_z = (column(list(sizes)) for sizes in zip(*halves, strict=True))
+    return Box(center + axes.x * x + axes.y * y, axes, (half_x, half_y, half_z))

@@ -18,16 +18,35 @@ from jax import Array
 from saddle.tasks.point.physics.boxes import Points
 from saddle.tasks.point.physics.once import add_all, map_slots, per_body
 from saddle.tasks.point.physics.rigid import Motion
-from saddle.tasks.point.physics.vec import Vec, where
+from saddle.tasks.point.physics.vec import Vec, broadcast, where
 
 RESISTANCE = 2 / (0.95 * 0.02)  # b, 1/s
 SPRING = 1 / (0.95 * 0.02) ** 2  # k, 1/s^2
-TWIST, ROLL = 0.005, 0.0001  # m, friction about the normal and the tangents; sliding friction is 1
-SPHERE_TWIST = SPHERE_ROLL = 0.01  # the same where the robot's sphere touches
+TWIST = 0.005  # m, friction about the normal; sliding friction is 1
+ROLL = 0.0001  # m, friction about the tangents
+SPHERE_TWIST = 0.01  # the same where the robot's sphere touches
+SPHERE_ROLL = 0.01
 
 Strain = tuple[Array, Array, Array, Array, Array, Array]
 Sym6 = list[list[Array]]
 """Lower triangle of a symmetric matrix over (linear, angular): [i][j], j <= i."""
+
+
+class _Candidates(NamedTuple):
+    """What contacts are made from; arrays [C, ...] or broadcastable to it."""
+
+    points: Points
+    inverse_weight: Array | float  # 1/kg
+    twist: Array | float
+    roll: Array | float
+
+
+class _Hold(NamedTuple):
+    """Those fields of Contacts that do not depend on the normal."""
+
+    lever: Vec
+    weight: Array
+    offset: Array
 
 
 class Contacts(NamedTuple):
@@ -62,25 +81,27 @@ def contacts(
     1/kg.
     """
 
-    def of_slots(rows: tuple, reference: Vec) -> Contacts:
-        def one(row: tuple) -> Contacts:
+    def of_slots(rows: _Candidates, reference: Vec) -> Contacts:
+        def one(row: _Candidates) -> Contacts:
             return _contacts(row, reference)
 
-        return map_slots(one, rows, lambda row: overlap(row[0]), own=True)
+        return map_slots(one, rows, lambda row: overlap(row.points), own=True)
 
-    rows = (points, inverse_weight, twist, roll)
+    rows = _Candidates(points, inverse_weight, twist, roll)
     if points.found.ndim == 2:
         return of_slots(rows, reference)
     return per_body(lambda body: of_slots(*body), (rows, reference))
 
 
-def _contacts(rows: tuple, reference: Vec) -> Contacts:
-    points, inverse_weight, twist, roll = rows
-    dtype = points.distance.dtype
-    normal = Vec(*(jnp.broadcast_to(part, points.distance.shape) for part in points.normal))
-    lever, weight, offset = _hold(points, inverse_weight, reference)
-    frictions = jnp.asarray(twist, dtype), jnp.asarray(roll, dtype)
-    return Contacts(lever, normal, *frame(normal), *frictions, weight, offset)
+def _contacts(rows: _Candidates, reference: Vec) -> Contacts:
+    """The same of one body's, or of one slot."""
+    distance = rows.points.distance
+    normal = broadcast(rows.points.normal, distance.shape)
+    lever, weight, offset = _hold(rows.points, rows.inverse_weight, reference)
+    twist = jnp.asarray(rows.twist, distance.dtype)
+    roll = jnp.asarray(rows.roll, distance.dtype)
+    tangent, bitangent = frame(normal)
+    return Contacts(lever, normal, tangent, bitangent, twist, roll, weight, offset)
 
 
 def overlap(points: Points) -> Array:
@@ -93,15 +114,13 @@ def pushes(c: Contacts) -> Array:
     return c.weight > 0
 
 
-def _hold(
-    points: Points, inverse_weight: Array | float, reference: Vec
-) -> tuple[Vec, Array, Array]:
-    """Lever, weight and offset."""
+def _hold(points: Points, inverse_weight: Array | float, reference: Vec) -> _Hold:
+    """Of contacts at these points about `reference`."""
     d = impedance(points.distance)
     weight = d / (4 * inverse_weight * (1 - d))
     lever = points.point - reference
     weight = jnp.where(overlap(points), weight, 0)
-    return lever, weight, SPRING * d * points.distance
+    return _Hold(lever, weight, SPRING * d * points.distance)
 
 
 def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
@@ -109,13 +128,13 @@ def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
     kernel is written.
     """
 
-    def of_body(body: tuple[Array, Array, Vec, Vec]) -> tuple[Vec, Array, Array]:
+    def of_body(body: tuple[Array, Array, Vec, Vec]) -> _Hold:
         *rows, reference = body
 
         def as_points(row: tuple[Array, Array, Vec]) -> Points:
             return Points(*row, normal=up)
 
-        def one(row: tuple[Array, Array, Vec]) -> tuple[Vec, Array, Array]:
+        def one(row: tuple[Array, Array, Vec]) -> _Hold:
             return _hold(as_points(row), inverse_weight, reference)
 
         return map_slots(one, tuple(rows), lambda row: overlap(as_points(row)), own=True)
@@ -126,9 +145,8 @@ def on_floor(points: Points, reference: Vec, inverse_weight: float) -> Contacts:
     up = Vec(*of(0, 0, 1))
     tangent = Vec(*of(0, 1, 0))
     bitangent = Vec(*of(-1, 0, 0))
-    lever, weight, offset = per_body(
-        of_body, (points.found, points.distance, points.point, reference)
-    )
+    bodies = (points.found, points.distance, points.point, reference)
+    lever, weight, offset = per_body(of_body, bodies)
     twist, roll = of(TWIST, ROLL)
     return Contacts(lever, up, tangent, bitangent, twist, roll, weight, offset)
 

@@ -11,6 +11,7 @@ from saddle.tasks.point.physics.contact import Sym6
 
 
 def _less(x: Array, parts: Iterable[Array]) -> Array:
+    """x minus each of the parts, one after the other."""
     return functools.reduce(operator.sub, parts, x)
 
 
@@ -19,9 +20,11 @@ def cholesky(m: Sym6) -> Sym6:
     factor: Sym6 = []
     for i in range(6):
         row: list[Array] = []
-        for j in range(i + 1):
-            value = _less(m[i][j], (row[k] * (factor[j][k] if j < i else row[k]) for k in range(j)))
-            row.append(jax.lax.rsqrt(value) if i == j else value * factor[j][j])
+        for j in range(i):
+            products = (row[k] * factor[j][k] for k in range(j))
+            row.append(_less(m[i][j], products) * factor[j][j])
+        squares = (part * part for part in row)
+        row.append(jax.lax.rsqrt(_less(m[i][i], squares)))
         factor.append(row)
     return factor
 
@@ -30,10 +33,12 @@ def cholesky_solve(factor: Sym6, right: list[Array]) -> list[Array]:
     """The solution, given what `cholesky` returned."""
     y: list[Array] = []
     for i in range(6):
-        y.append(_less(right[i], (factor[i][k] * y[k] for k in range(i))) * factor[i][i])
+        known = (factor[i][k] * y[k] for k in range(i))
+        y.append(_less(right[i], known) * factor[i][i])
     x: list[Array] = [y[0]] * 6
     for i in reversed(range(6)):
-        x[i] = _less(y[i], (factor[k][i] * x[k] for k in range(i + 1, 6))) * factor[i][i]
+        known = (factor[k][i] * x[k] for k in range(i + 1, 6))
+        x[i] = _less(y[i], known) * factor[i][i]
     return x
 
 

@@ -38,6 +38,8 @@ def stored(x: X) -> X:
 
 
 def _through_conditional(x: X) -> X:
+    """x as the result of a condition that always holds."""
+
     def is_real(leaf: Array) -> bool:
         return bool(leaf.size) and jnp.issubdtype(leaf.dtype, jnp.floating)
 
@@ -45,12 +47,17 @@ def _through_conditional(x: X) -> X:
     if real is None:
         return x
     always = real.ravel()[0] != jnp.inf  # not known at compile time
-    return lax.cond(always, lambda y: y, lambda y: jax.tree.map(jnp.zeros_like, y), x)
+
+    def nothing(y: X) -> X:
+        return jax.tree.map(jnp.zeros_like, y)
+
+    return lax.cond(always, lambda y: y, nothing, x)
 
 
 def only_if(pred: Array, f: Callable[[], X]) -> X:
     """f() where pred [] holds, else zeros."""
-    nothing = jax.tree.map(lambda v: jnp.zeros(v.shape, v.dtype), jax.eval_shape(f))
+    shapes = jax.eval_shape(f)
+    nothing = jax.tree.map(lambda v: jnp.zeros(v.shape, v.dtype), shapes)
     return lax.cond(pred, f, lambda: nothing)
 
 
@@ -70,7 +77,8 @@ def total(x: Array, axis: int = 0) -> Array:
     """Sum over a short leading axis, as additions: XLA's CPU reduction over an outer axis is not
     vectorised.
     """
-    parts = [lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis])]
+    count = x.shape[axis]
+    parts = [lax.index_in_dim(x, k, axis, keepdims=False) for k in range(count)]
     if not parts:
         return jnp.zeros((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
     return add_all(parts)
@@ -90,7 +98,12 @@ def sum_slots(f: Callable[[Any], Array], slots: Any, used: Callable[[Any], Array
     def add(acc: Array, row: Any) -> tuple[Array, None]:
         return lax.cond(jnp.any(used(row)), lambda: acc + f(row), lambda: acc), None
 
-    return shared(lambda: lax.scan(add, jnp.zeros(shape.shape, shape.dtype), rows)[0])
+    def loop() -> Array:
+        nothing = jnp.zeros(shape.shape, shape.dtype)
+        summed, _ = lax.scan(add, nothing, rows)
+        return summed
+
+    return shared(loop)
 
 
 def map_slots(
@@ -127,14 +140,17 @@ def fold_slots(f: Callable[[X, Any], X], start: X, slots: Any, used: Callable[[A
     nothing.
     """
     if not is_rolled():
-        for k in range(_rows(slots)[2]):
-            start = f(start, jax.tree.map(lambda v, k=k: v[k], slots))
+        _, _, count = _rows(slots)
+        for k in range(count):
+            slot = jax.tree.map(lambda v, k=k: v[k], slots)
+            start = f(start, slot)
         return start
 
     def step(so_far: X, row: Any) -> tuple[X, None]:
         return lax.cond(jnp.any(used(row)), lambda: f(so_far, row), lambda: so_far), None
 
-    return lax.scan(step, start, slots)[0]
+    end, _ = lax.scan(step, start, slots)
+    return end
 
 
 def per_body(f: Callable[[Any], X], bodies: Any) -> X:

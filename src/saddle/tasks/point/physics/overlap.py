@@ -6,7 +6,16 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.tasks.point.physics.once import add_all
-from saddle.tasks.point.physics.vec import Axes, Vec, concatenate, pick, pick_vec, stack, where
+from saddle.tasks.point.physics.vec import (
+    Axes,
+    Vec,
+    broadcast,
+    concatenate,
+    pick,
+    pick_vec,
+    stack,
+    where,
+)
 
 TINY = 1e-15  # lengths and slopes below this are degenerate, as in the reference's engine
 LEVEL = 1e-9  # rad
@@ -20,7 +29,7 @@ class Box(NamedTuple):
     half: tuple[Array | float, Array | float, Array | float]
 
 
-class Solid(NamedTuple):
+class StackedBox(NamedTuple):
     """A box with its axes and half-extents along a leading axis of three."""
 
     center: Vec  # [...]
@@ -64,25 +73,22 @@ class Edge(NamedTuple):
     along_b: Array  # [3, ...]: in the second's
 
 
-def spread(a: Box, b: Box) -> tuple[Solid, Solid]:
+def spread(a: Box, b: Box) -> tuple[StackedBox, StackedBox]:
     """Both boxes with every array of one shape."""
     parts = (*a.center, *a.half, *b.center, *b.half)
     shape = jnp.broadcast_shapes(*(jnp.shape(part) for part in parts))
     dtype = b.center.x.dtype
 
-    def full(v: Vec) -> Vec:
-        return Vec(*(jnp.broadcast_to(part, shape) for part in v))
-
-    def solid(box: Box) -> Solid:
-        center = full(box.center)
-        axes = stack([full(axis) for axis in box.axes])
+    def stacked(box: Box) -> StackedBox:
+        center = broadcast(box.center, shape)
+        axes = stack([broadcast(axis, shape) for axis in box.axes])
         half = [jnp.broadcast_to(jnp.asarray(h, dtype), shape) for h in box.half]
-        return Solid(center, axes, jnp.stack(half))
+        return StackedBox(center, axes, jnp.stack(half))
 
-    return solid(a), solid(b)
+    return stacked(a), stacked(b)
 
 
-def face_axes(a: Solid, b: Solid) -> tuple[Array, Array, Array]:
+def face_axes(a: StackedBox, b: StackedBox) -> tuple[Array, Array, Array]:
     """Least overlap over the six face axes, its code (2 * axis + box), and whether any of them
     separates.
     """
@@ -91,10 +97,13 @@ def face_axes(a: Solid, b: Solid) -> tuple[Array, Array, Array]:
     over_a = a.half + jnp.sum(cosines * b.half[None], axis=1) - jnp.abs(a.axes.dot(offset))
     over_b = b.half + jnp.sum(cosines * a.half[:, None], axis=0) - jnp.abs(b.axes.dot(offset))
     overlaps = jnp.stack([over_a, over_b], axis=1).reshape(6, *over_a.shape[1:])
-    return jnp.min(overlaps, axis=0), jnp.argmin(overlaps, axis=0), jnp.any(overlaps < 0, axis=0)
+    least = jnp.min(overlaps, axis=0)
+    code = jnp.argmin(overlaps, axis=0)
+    apart = jnp.any(overlaps < 0, axis=0)
+    return least, code, apart
 
 
-def view_from(a: Solid, b: Solid, code: Array) -> View:
+def view_from(a: StackedBox, b: StackedBox, code: Array) -> View:
     """The boxes as seen from the face of that code."""
     of_b = code % 2 == 1
     axis = code // 2
@@ -120,10 +129,13 @@ def view_from(a: Solid, b: Solid, code: Array) -> View:
     )
 
 
-def _choose(mask: Array, p: Solid, q: Solid) -> Solid:
+def _choose(mask: Array, p: StackedBox, q: StackedBox) -> StackedBox:
     """p where the mask holds, else q."""
-    center = where(mask, p.center, q.center)
-    return Solid(center, where(mask, p.axes, q.axes), jnp.where(mask, p.half, q.half))
+    return StackedBox(
+        center=where(mask, p.center, q.center),
+        axes=where(mask, p.axes, q.axes),
+        half=jnp.where(mask, p.half, q.half),
+    )
 
 
 def edge_axis(view: View) -> Edge:
@@ -207,8 +219,9 @@ def _by_axis(view: View, v: Vec) -> Array:
     """[3, ...]: a vector of the view's frame in the owner's coordinates."""
     parts = []
     for k in range(3):
-        is_next, is_last = (view.axis == (k - step) % 3 for step in (1, 2))
-        parts.append(jnp.where(is_next, v.x, jnp.where(is_last, v.y, view.sign * v.z)))
+        is_x = view.axis == (k - 1) % 3
+        is_y = view.axis == (k - 2) % 3
+        parts.append(jnp.where(is_x, v.x, jnp.where(is_y, v.y, view.sign * v.z)))
     return jnp.stack(parts)
 
 

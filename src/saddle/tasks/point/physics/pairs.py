@@ -1,6 +1,7 @@
 """Bodies against each other: rare, so written for clarity and solved as one dense system."""
 
 from itertools import combinations
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +12,29 @@ from saddle.tasks.point.physics.contact import Sym6, entry
 from saddle.tasks.point.physics.once import add_all
 from saddle.tasks.point.physics.rigid import Motion
 from saddle.tasks.point.physics.vec import Vec
+
+
+class Blocks(NamedTuple):
+    """The Newton matrix: lower triangles of arrays [B, N], [pairs, N] for `between`."""
+
+    robot: list[list[Array]]  # [3][3] arrays [N]
+    body: Sym6
+    coupling: Sym6  # of each body with the robot, by their relative motion at the body's centre
+    between: Sym6  # of each pair, by its relative motion at the second's centre
+
+
+class _Triangle(NamedTuple):
+    """What elimination works on: the entries that are left move to the front."""
+
+    entries: Array  # [N, n (n + 1) / 2], the lower triangle row by row
+    right: Array  # [N, n]
+
+
+class _Row(NamedTuple):
+    """The equation of an unknown that was eliminated: it is value - scaled @ those that follow."""
+
+    scaled: Array  # [N, n - 1]
+    value: Array  # [N, 1]
 
 
 def indices(bodies: int) -> tuple[np.ndarray, np.ndarray]:
@@ -25,7 +49,9 @@ def relative(z: Motion, arm: Vec) -> Motion:
     """
     first, second = indices(arm.x.shape[0])
     carrier = z.linear[first] + z.angular[first].cross(arm[second] - arm[first])
-    return Motion(z.linear[second] - carrier, z.angular[second] - z.angular[first])
+    linear = z.linear[second] - carrier
+    angular = z.angular[second] - z.angular[first]
+    return Motion(linear, angular)
 
 
 def scatter(push: Motion, arm: Vec) -> Motion:
@@ -44,34 +70,33 @@ def scatter(push: Motion, arm: Vec) -> Motion:
             bodies.append(add_all([*gained, *lost]))
         return jnp.stack(bodies)
 
-    linear = Vec(*(place(v, v) for v in push.linear))
-    angular = Vec(*(place(v, w) for v, w in zip(push.angular, torque, strict=True)))
+    linear = push.linear.map(lambda force: place(force, force))
+    angular = Vec(
+        place(push.angular.x, torque.x),
+        place(push.angular.y, torque.y),
+        place(push.angular.z, torque.z),
+    )
     return Motion(linear, angular)
 
 
-def dense_solve(
-    arm: Vec,
-    h_robot: list[list[Array]],
-    h_body: Sym6,
-    coupling: Sym6,
-    between: Sym6,
-    g_robot: Planar,
-    g_body: Motion,
-) -> tuple[Planar, Motion]:
+def dense_solve(arm: Vec, matrix: Blocks, g_robot: Planar, g_body: Motion) -> tuple[Planar, Motion]:
     """Minus the inverse of the whole Newton matrix times (g_robot, g_body), worlds first inside."""
     count, worlds = arm.x.shape
-    h = _bodies_block(h_body, between, arm)
+    bodies = _bodies_block(matrix.body, matrix.between, arm)
     # [N, B, 6, 3]: the robot's motions as seen at each body's centre
     carry = _shift(arm)[..., np.array([0, 1, 5])]
-    link = jnp.einsum("nbij,nbjk->nbik", _full(coupling), carry)
-    corner = jnp.stack([jnp.stack(row) for row in h_robot]).transpose(2, 0, 1)
-    corner = corner + jnp.einsum("nbji,nbjk->nik", carry, link)
+    link = jnp.einsum("nbij,nbjk->nbik", _full(matrix.coupling), carry)
+    robot = jnp.stack([jnp.stack(row) for row in matrix.robot]).transpose(2, 0, 1)
+    robot = robot + jnp.einsum("nbji,nbjk->nik", carry, link)
     side = -link.reshape(worlds, count * 6, 3)
-    top = jnp.concatenate([h, side], axis=2)
-    bottom = jnp.concatenate([side.transpose(0, 2, 1), corner], axis=2)
-    right = jnp.stack([*g_body.linear, *g_body.angular]).transpose(2, 1, 0).reshape(worlds, -1)
-    right = jnp.concatenate([right, jnp.stack([*g_robot], axis=1)], axis=1)
-    z = -eliminate(jnp.concatenate([top, bottom], axis=1), right)
+    top = jnp.concatenate([bodies, side], axis=2)
+    bottom = jnp.concatenate([side.transpose(0, 2, 1), robot], axis=2)
+    of_bodies = jnp.stack([*g_body.linear, *g_body.angular])  # [6, B, N]
+    of_bodies = of_bodies.transpose(2, 1, 0).reshape(worlds, -1)
+    of_robot = jnp.stack([*g_robot], axis=1)
+    right = jnp.concatenate([of_bodies, of_robot], axis=1)
+    whole = jnp.concatenate([top, bottom], axis=1)
+    z = -eliminate(whole, right)
     parts = z[:, :-3].reshape(worlds, count, 6).transpose(2, 1, 0)
     return Planar(*z[:, -3:].T), Motion(Vec(*parts[:3]), Vec(*parts[3:]))
 
@@ -80,7 +105,8 @@ def _full(m: Sym6) -> Array:
     """Lower triangle of arrays [B, N] -> [N, B, 6, 6]."""
     rows = []
     for i in range(6):
-        rows.append(jnp.stack([entry(m, i, j) for j in range(6)]))
+        row = [entry(m, i, j) for j in range(6)]
+        rows.append(jnp.stack(row))
     return jnp.stack(rows).transpose(3, 2, 0, 1)
 
 
@@ -101,7 +127,8 @@ def _bodies_block(h_body: Sym6, between: Sym6, arm: Vec) -> Array:
         block[i, j] = -cross[:, p].transpose(0, 2, 1)
     rows = []
     for i in range(count):
-        rows.append(jnp.concatenate([block[i, j] for j in range(count)], axis=2))
+        row = [block[i, j] for j in range(count)]
+        rows.append(jnp.concatenate(row, axis=2))
     return jnp.concatenate(rows, axis=1)
 
 
@@ -128,27 +155,29 @@ def eliminate(matrix: Array, right: Array) -> Array:
     """
     n = matrix.shape[1]
     row, column = np.tril_indices(n)
-    place = np.zeros((n, n), int)
+    place = np.zeros((n, n), int)  # of an entry in the triangle
     place[row, column] = np.arange(len(row))
+    first_column = place[1:, 0]
     i, j = np.tril_indices(n - 1)
-    last = jnp.broadcast_to(jnp.eye(1, n, n - 1, dtype=matrix.dtype), right.shape)
+    remaining = place[i + 1, j + 1]
+    last_row = jnp.broadcast_to(jnp.eye(1, n, n - 1, dtype=matrix.dtype), right.shape)
 
-    def forward(
-        carry: tuple[Array, Array], _: None
-    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        m, r = carry
-        below = m[:, place[1:, 0]]
+    def forward(system: _Triangle, _: None) -> tuple[_Triangle, _Row]:
+        m, r = system
+        below = m[:, first_column]
         scaled = below / m[:, :1]
         value = r[:, :1] / m[:, :1]
-        rest = m[:, place[i + 1, j + 1]] - scaled[:, i] * below[:, j]
-        m = jnp.concatenate([rest, last], axis=1)
-        r = jnp.concatenate([r[:, 1:] - below * value, jnp.zeros_like(value)], axis=1)
-        return (m, r), (scaled, value)
+        rest = m[:, remaining] - scaled[:, i] * below[:, j]
+        entries = jnp.concatenate([rest, last_row], axis=1)
+        others = r[:, 1:] - below * value
+        moved_up = jnp.concatenate([others, jnp.zeros_like(value)], axis=1)
+        return _Triangle(entries, moved_up), _Row(scaled, value)
 
-    def backward(x: Array, step: tuple[Array, Array]) -> tuple[Array, None]:
-        scaled, value = step
-        first = value - jnp.sum(scaled * x[:, :-1], axis=1, keepdims=True)
+    def backward(x: Array, row: _Row) -> tuple[Array, None]:
+        first = row.value - jnp.sum(row.scaled * x[:, :-1], axis=1, keepdims=True)
         return jnp.concatenate([first, x[:, :-1]], axis=1), None
 
-    steps = lax.scan(forward, (matrix[:, row, column], right), None, length=n)[1]
-    return lax.scan(backward, jnp.zeros_like(right), steps, reverse=True)[0]
+    start = _Triangle(matrix[:, row, column], right)
+    _, rows = lax.scan(forward, start, None, length=n)
+    x, _ = lax.scan(backward, jnp.zeros_like(right), rows, reverse=True)
+    return x

@@ -14,7 +14,7 @@ from jax import Array
 from saddle.tasks.point import body
 from saddle.tasks.point.body import Planar
 from saddle.tasks.point.physics import contact, pairs
-from saddle.tasks.point.physics.contact import Sym6
+from saddle.tasks.point.physics.contact import Contacts, Strain, Sym6
 from saddle.tasks.point.physics.once import add_all, map_slots, only_if, per_body, total
 from saddle.tasks.point.physics.rigid import Motion
 from saddle.tasks.point.physics.vec import Vec
@@ -62,28 +62,37 @@ class Unknown(NamedTuple):
 def strains(p: Problem, z: Unknown, offset: bool = True) -> Groups:
     """Strain of every group of contacts under z; without offset for a direction."""
     c = p.contacts
-    of_slots = lambda c, z: map_slots(
-        lambda row: contact.strain(row, z, offset), c, contact.pushes, own=True
-    )
-    of_bodies = lambda c, z: per_body(lambda body: of_slots(*body), (c, z))
+
+    def of_slots(contacts: Contacts, z: Motion) -> Strain:
+        def of_row(row: Contacts) -> Strain:
+            return contact.strain(row, z, offset)
+
+        return map_slots(of_row, contacts, contact.pushes, own=True)
+
+    def of_bodies(contacts: Contacts, z: Motion) -> Strain:
+        return per_body(lambda body: of_slots(*body), (contacts, z))
+
+    def of_pairs() -> Strain:
+        return of_bodies(c.pairs, pairs.relative(z.body, p.arm))
+
     return Groups(
         static=of_slots(c.static, _in_space(z.robot)) if c.static else None,
         robot=of_bodies(c.robot, _from_robot(p, z)) if c.robot else None,
         fixed=of_bodies(c.fixed, z.body) if c.fixed else None,
         floor=of_bodies(c.floor, z.body) if c.floor else None,
-        pairs=only_if(p.paired, lambda: of_bodies(c.pairs, pairs.relative(z.body, p.arm)))
-        if c.pairs
-        else None,
+        pairs=only_if(p.paired, of_pairs) if c.pairs else None,
     )
 
 
 def _from_robot(p: Problem, z: Unknown) -> Motion:
     """Motion of the bodies against the robot, at their centres [B, N]."""
-    robot, arm, (linear, angular) = z.robot, p.arm, z.body
-    x = robot.x - robot.yaw * arm.y
-    y = robot.y + robot.yaw * arm.x
+    robot = z.robot
+    linear, angular = z.body
+    carried_x = robot.x - robot.yaw * p.arm.y
+    carried_y = robot.y + robot.yaw * p.arm.x
     return Motion(
-        Vec(linear.x - x, linear.y - y, linear.z), Vec(angular.x, angular.y, angular.z - robot.yaw)
+        linear=Vec(linear.x - carried_x, linear.y - carried_y, linear.z),
+        angular=Vec(angular.x, angular.y, angular.z - robot.yaw),
     )
 
 
@@ -98,7 +107,11 @@ def robot_mass(yaw: Array) -> list[list[Array]]:
     c = body.MASS_OFFSET * jnp.cos(yaw)
     s = body.MASS_OFFSET * jnp.sin(yaw)
     zero = jnp.zeros_like(yaw)
-    return [[zero + body.MASS, zero, -s], [zero, zero + body.MASS, c], [-s, c, zero + body.INERTIA]]
+    return [
+        [zero + body.MASS, zero, -s],
+        [zero, zero + body.MASS, c],
+        [-s, c, zero + body.INERTIA],
+    ]
 
 
 def robot_force(yaw: Array, v: Planar) -> Planar:
@@ -111,7 +124,8 @@ def robot_force(yaw: Array, v: Planar) -> Planar:
 
 def gradient(p: Problem, z: Unknown) -> Unknown:
     """Without contacts."""
-    off_by = Planar(*(a - b for a, b in zip(z.robot, p.robot0, strict=True)))
+    x, y, yaw = z.robot
+    off_by = Planar(x - p.robot0.x, y - p.robot0.y, yaw - p.robot0.yaw)
     return Unknown(robot_force(p.yaw, off_by), contact.times(p.mass, z.body) - p.pull)
 
 
@@ -123,4 +137,5 @@ def curvature(p: Problem, d: Unknown) -> Unknown:
 def inner(a: Unknown, b: Unknown) -> Array:
     """Inner product over the robot and all bodies, [N]."""
     robot = add_all(u * v for u, v in zip(a.robot, b.robot, strict=True))
-    return robot + total(a.body.linear.dot(b.body.linear) + a.body.angular.dot(b.body.angular))
+    bodies = a.body.linear.dot(b.body.linear) + a.body.angular.dot(b.body.angular)
+    return robot + total(bodies)

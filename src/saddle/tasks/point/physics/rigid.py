@@ -48,7 +48,13 @@ class Bodies(NamedTuple):
 def unpack(bodies: Array) -> Bodies:
     """[N, B, 13] -> Bodies."""
     parts = [bodies[..., i].T for i in range(13)]
-    return Bodies(Vec(*parts[:3]), tuple(parts[3:7]), Vec(*parts[7:10]), Vec(*parts[10:]))  # type: ignore[arg-type]
+    w, x, y, z = parts[3:7]
+    return Bodies(
+        position=Vec(*parts[:3]),
+        quaternion=(w, x, y, z),
+        velocity=Vec(*parts[7:10]),
+        spin=Vec(*parts[10:]),
+    )
 
 
 def pack(bodies: Bodies) -> Array:
@@ -76,7 +82,10 @@ def mass_matrix(kind: Kind, axes: Axes) -> list[list[Array]]:
     for i in range(3):
         rows.append([zero] * i + [zero + kind.mass])
     for i in range(3):
-        turn = [(about - across) * z[i] * z[j] + (across if i == j else 0) for j in range(i + 1)]
+        turn = []
+        for j in range(i + 1):
+            on_diagonal = across if i == j else 0
+            turn.append((about - across) * z[i] * z[j] + on_diagonal)
         rows.append([zero] * 3 + turn)
     return rows
 
@@ -86,7 +95,10 @@ def integrate(bodies: Bodies, axes: Axes, a: Motion) -> Bodies:
     velocity = bodies.velocity + a.linear * H
     spin = bodies.spin + axes.to_body(a.angular) * H
     return Bodies(
-        bodies.position + velocity * H, _turn(bodies.quaternion, spin * H), velocity, spin
+        position=bodies.position + velocity * H,
+        quaternion=_turn(bodies.quaternion, spin * H),
+        velocity=velocity,
+        spin=spin,
     )
 
 

@@ -13,22 +13,30 @@ from saddle.tasks.point.physics import collide, contact, pairs
 from saddle.tasks.point.physics.boxes import Box, Points, box_box
 from saddle.tasks.point.physics.contact import Contacts
 from saddle.tasks.point.physics.once import map_slots, per_body
-from saddle.tasks.point.physics.portal import Pillar, pillar_contacts
+from saddle.tasks.point.physics.pillar import Pillar, pillar_contacts
 from saddle.tasks.point.physics.problem import Weld
 from saddle.tasks.point.physics.rigid import Bodies, Kind, Motion
-from saddle.tasks.point.physics.vec import Axes, Vec, concatenate
+from saddle.tasks.point.physics.vec import Axes, Vec, broadcast, concatenate
 
-SMALL_BOX = Kind(8e-6, (8e-6 * 0.04 / 6, 8e-6 * 0.04 / 6), 125000.0)  # vase, gremlin
-SMALL_HALF = (0.1, 0.1, 0.1)
-PUSH_BOX = Kind(1.28e-4, (5.333333333333334e-06, 7.253333333333334e-06), 7812.5)
+SMALL_BOX = Kind(  # vase, gremlin
+    mass=8e-6,
+    inertia=(8e-6 * 0.04 / 6, 8e-6 * 0.04 / 6),
+    inverse_weight=125000.0,
+)
+SMALL_HALF = (0.1, 0.1, 0.1)  # m
+PUSH_BOX = Kind(
+    mass=1.28e-4,
+    inertia=(5.333333333333334e-06, 7.253333333333334e-06),
+    inverse_weight=7812.5,
+)
 # m, cube and posts in the body
 PUSH_PARTS = ((0.0, 0.0), (0.2, 0.2), (-0.2, 0.2), (0.2, -0.2), (-0.2, -0.2))
+PUSH_HALVES = ((0.2, 0.2, 0.2),) + 4 * ((0.1, 0.1, 0.2),)  # m, of each
 PUSH_ROUND_SLOTS = 3  # contacts kept of the push box with the robot's sphere
 PUSH_FLAT_SLOTS = 8  # and with its arrow
 PILLAR_SLOTS = 2  # parts of the push box that can be at the pillar at once
 PAIR_SLOTS = 8  # contacts between two boxes: the reference has as many where one lies on another
 WELD_SPRING = 1 / (0.95 * 0.02 * 1.5) ** 2  # 1/s^2
-PUSH_HALVES = ((0.2, 0.2, 0.2),) + 4 * ((0.1, 0.1, 0.2),)
 
 
 def robot_shapes(q: Planar) -> tuple[Vec, Box]:
@@ -61,13 +69,15 @@ def robot_points(q: Planar, box: Box, round_slots: int, flat_slots: int) -> list
     at_sphere = collide.fold(collide.sphere_box(sphere, body.RADIUS, box))
     round_ = collide.keep(at_sphere, round_slots)
 
-    def touch(part: tuple[Vec, Any]) -> Points:
+    def one_box(part: tuple[Vec, Any]) -> Box:
         center, half = part
-        return collide.keep(box_box(arrow, Box(center, box.axes, half)), PAIR_SLOTS)
+        return Box(center, box.axes, half)
+
+    def touch(part: tuple[Vec, Any]) -> Points:
+        return collide.keep(box_box(arrow, one_box(part)), PAIR_SLOTS)
 
     def close(part: tuple[Vec, Any]) -> Array:
-        center, half = part
-        return collide.may_touch(arrow, Box(center, box.axes, half))
+        return collide.may_touch(arrow, one_box(part))
 
     flat = collide.fold(map_slots(touch, (box.center, box.half), close, axis=1))
     if flat.found.shape[0] > flat_slots:
@@ -81,7 +91,8 @@ def robot_contacts(robot: list[Points], bodies: Bodies, kind: Kind) -> tuple[Con
     counts = [len(part.found) for part in robot]
 
     def column(at_sphere: float, at_arrow: float) -> Array:
-        return _column(np.repeat((at_sphere, at_arrow), counts).tolist(), points.distance)
+        values = np.repeat((at_sphere, at_arrow), counts)
+        return _column(values.tolist(), points.distance)
 
     twist = column(contact.SPHERE_TWIST, contact.TWIST)
     roll = column(contact.SPHERE_ROLL, contact.ROLL)
@@ -92,9 +103,8 @@ def robot_contacts(robot: list[Points], bodies: Bodies, kind: Kind) -> tuple[Con
 
 def fixed_contacts(points: Points, bodies: Bodies, kind: Kind) -> Contacts:
     """Bodies against fixed things."""
-    return contact.contacts(
-        points, bodies.position, kind.inverse_weight, contact.TWIST, contact.ROLL
-    )
+    weight = kind.inverse_weight
+    return contact.contacts(points, bodies.position, weight, contact.TWIST, contact.ROLL)
 
 
 def floor_contacts(floor: Points, bodies: Bodies, kind: Kind) -> Contacts:
@@ -116,46 +126,53 @@ def gremlin_points(q: Planar, bodies: Bodies, axes: Axes) -> tuple[list[Points],
 
     round_ = per_body(at_sphere, (position, axes))
 
-    def wide(v: Vec) -> Vec:
-        return Vec(*(jnp.broadcast_to(part, position.x.shape) for part in v))
-
-    def both(v: Vec, w: Vec) -> Vec:
-        return concatenate([v, w])
-
     # One list of pairs: the arrow with each gremlin, then each gremlin with each that follows it.
-    half = []
-    for of_arrow, of_gremlin in zip(arrow.half, SMALL_HALF, strict=True):
-        half.append(_column([of_arrow] * count + [of_gremlin] * len(first), q.x[None]))
+    def firsts(of_arrow: Vec, of_gremlins: Vec) -> Vec:
+        return concatenate([broadcast(of_arrow, position.x.shape), of_gremlins[first]])
+
+    def seconds(of_gremlins: Vec) -> Vec:
+        return concatenate([of_gremlins, of_gremlins[second]])
+
+    def halves(of_arrow: Array | float, of_gremlin: float) -> Array:
+        return _column([of_arrow] * count + [of_gremlin] * len(first), q.x[None])
+
+    half_x, half_y, half_z = map(halves, arrow.half, SMALL_HALF)
     a = Box(
-        center=both(wide(arrow.center), position[first]),
-        axes=Axes(*(both(wide(v), w[first]) for v, w in zip(arrow.axes, axes, strict=True))),
-        half=(half[0], half[1], half[2]),
+        center=firsts(arrow.center, position),
+        axes=Axes(
+            firsts(arrow.axes.x, axes.x),
+            firsts(arrow.axes.y, axes.y),
+            firsts(arrow.axes.z, axes.z),
+        ),
+        half=(half_x, half_y, half_z),
     )
-    b = Box(
-        center=both(position, position[second]),
-        axes=Axes(*(both(v, v[second]) for v in axes)),
-        half=SMALL_HALF,
-    )
+    b_center = seconds(position)
+    b_axes = Axes(seconds(axes.x), seconds(axes.y), seconds(axes.z))
+
+    def second_box(pair: tuple[Box, Vec, Axes]) -> Box:
+        _, center, axes = pair
+        return Box(center, axes, SMALL_HALF)
 
     def touch(pair: tuple[Box, Vec, Axes]) -> Points:
-        box, center, axes = pair
-        return collide.keep(box_box(box, Box(center, axes, SMALL_HALF)), PAIR_SLOTS)
+        return collide.keep(box_box(pair[0], second_box(pair)), PAIR_SLOTS)
 
     def close(pair: tuple[Box, Vec, Axes]) -> Array:
-        box, center, axes = pair
-        return collide.may_touch(box, Box(center, axes, SMALL_HALF))
+        return collide.may_touch(pair[0], second_box(pair))
 
-    flat = map_slots(touch, (a, b.center, b.axes), close, axis=1)
+    flat = map_slots(touch, (a, b_center, b_axes), close, axis=1)
+    at_arrow = _of_bodies(flat, slice(None, count))
+    between = _of_bodies(flat, slice(count, None))
+    return [round_, at_arrow], between
 
-    def part(cut: slice) -> Points:
-        return Points(
-            found=flat.found[:, cut],
-            distance=flat.distance[:, cut],
-            point=flat.point[:, cut],
-            normal=flat.normal[:, cut],
-        )
 
-    return [round_, part(slice(None, count))], part(slice(count, None))
+def _of_bodies(points: Points, which: slice) -> Points:
+    """Of contacts [C, B, N] those of some bodies, or pairs."""
+    return Points(
+        found=points.found[:, which],
+        distance=points.distance[:, which],
+        point=points.point[:, which],
+        normal=points.normal[:, which],
+    )
 
 
 def pair_contacts(points: Points, bodies: Bodies, kind: Kind) -> tuple[Contacts, Array]:
@@ -245,9 +262,8 @@ def robot_with_static(
     roll = _column([contact.SPHERE_ROLL] * n + [contact.ROLL] * n, x)
     origin = Vec(q.x, q.y, jnp.full_like(q.x, body.HEIGHT))
     points = collide.join([sphere, arrow])
-    return contact.contacts(
-        points, origin, body.INVERSE_WEIGHT, twist, roll
-    ), sphere.found | arrow.found
+    found = contact.contacts(points, origin, body.INVERSE_WEIGHT, twist, roll)
+    return found, sphere.found | arrow.found
 
 
 def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: bool) -> Points:
@@ -260,7 +276,8 @@ def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: boo
     if arrow:
         dx = x - q.x
         dy = y - q.y
-        half, offset = body.ARROW_HALF, body.ARROW_OFFSET
+        half = body.ARROW_HALF
+        offset = body.ARROW_OFFSET
         ahead = jnp.clip(c * dx + s * dy, offset - half, offset + half)
         left = jnp.clip(c * dy - s * dx, -half, half)
         px = q.x + c * ahead - s * left
@@ -272,10 +289,10 @@ def _disc(q: Planar, x: Array, y: Array, radius: float, share: float, arrow: boo
     distance = gap - radius - thickness
     reach = radius + share * distance
     return Points(
-        distance <= 0,
-        distance,
-        Vec(x + normal.x * reach, y + normal.y * reach, zero + body.HEIGHT),
-        normal,
+        found=distance <= 0,
+        distance=distance,
+        point=Vec(x + normal.x * reach, y + normal.y * reach, zero + body.HEIGHT),
+        normal=normal,
     )
 
 

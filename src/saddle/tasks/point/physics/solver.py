@@ -44,11 +44,20 @@ class _Progress(NamedTuple):
     improving: Array  # [N] bool
 
 
+class _Terms(NamedTuple):
+    """What a group of contacts adds to the gradient and to the Newton matrix, summed."""
+
+    gradient: Array  # [6, ...]
+    stiffness: Array  # [21, ...], a lower triangle row by row
+
+
 def solve(p: Problem, start: Unknown) -> Unknown:
     """The minimiser."""
     # In kg m^2/s^4: an acceleration error of 1e-3 m/s^2 on the lightest body, 2e-6 m/s after the
     # substep. Below `stall`, a decrement that no longer shrinks is rounding.
-    tolerance, stall = (1e-22, 1e-20) if p.yaw.dtype == jnp.float64 else (1e-11, 1e-8)
+    double = p.yaw.dtype == jnp.float64
+    tolerance = 1e-22 if double else 1e-11
+    stall = 1e-20 if double else 1e-8
 
     def unfinished(carry: _Progress) -> Array:
         return (carry.count < ITERATIONS) & jnp.any(carry.improving)
@@ -89,36 +98,46 @@ def _newton(p: Problem, z: Unknown, s: Groups) -> tuple[Unknown, Unknown]:
     h_body = p.mass
     g_robot, g_body = gradient(p, z)
     if c.static:
-        push, hold = _terms(c.static, s.static)
+        static = _terms(c.static, s.static)
+        push = static.gradient
         g_robot = _plus(g_robot, Planar(push[0], push[1], push[5]))
-        h_robot = _planar_add(h_robot, _planar_block(triangle(hold)))
+        h_robot = _planar_add(h_robot, _planar_block(triangle(static.stiffness)))
     if not c.robot:
-        alone = Planar(*solve3(h_robot, [-g for g in g_robot]))
+        downhill = [-g for g in g_robot]
+        alone = Planar(*solve3(h_robot, downhill))
         return Unknown(g_robot, g_body), Unknown(alone, z.body)
-    back, coupling = _terms(c.robot, s.robot)
-    turn = p.arm.x * back[1] - p.arm.y * back[0] + back[5]
-    g_robot = _plus(g_robot, Planar(-total(back[0]), -total(back[1]), -total(turn)))
-    terms = [(back, coupling)]
-    for contacts, strain in ((c.fixed, s.fixed), (c.floor, s.floor)):
-        if contacts:
-            terms.append(_terms(contacts, strain))
-    for push, hold in terms:
-        g_body = g_body + _motion(push)
-        h_body = add(h_body, triangle(hold))
+    at_robot = _terms(c.robot, s.robot)
+    g_robot = _plus(g_robot, _reaction(p.arm, at_robot.gradient))
+    terms = [at_robot]
+    if c.fixed:
+        terms.append(_terms(c.fixed, s.fixed))
+    if c.floor:
+        terms.append(_terms(c.floor, s.floor))
+    for group in terms:
+        g_body = g_body + _motion(group.gradient)
+        h_body = add(h_body, triangle(group.stiffness))
+
+    def star(slope: Unknown) -> Unknown:
+        return _star_solve(p.arm, h_robot, h_body, triangle(at_robot.stiffness), slope)
+
     if not c.pairs:
         slope = Unknown(g_robot, g_body)
-        return slope, _star_solve(p.arm, h_robot, h_body, triangle(coupling), slope)
-    push, hold = only_if(p.paired, lambda: _terms(c.pairs, s.pairs))
-    slope = Unknown(g_robot, g_body + pairs.scatter(_motion(push), p.arm))
-
-    def star() -> Unknown:
-        return _star_solve(p.arm, h_robot, h_body, triangle(coupling), slope)
+        return slope, star(slope)
+    paired = only_if(p.paired, lambda: _terms(c.pairs, s.pairs))
+    slope = Unknown(g_robot, g_body + pairs.scatter(_motion(paired.gradient), p.arm))
 
     def dense() -> Unknown:
-        matrices = (h_robot, h_body, triangle(coupling), triangle(hold))
-        return Unknown(*pairs.dense_solve(p.arm, *matrices, *slope))
+        coupling = triangle(at_robot.stiffness)
+        matrix = pairs.Blocks(h_robot, h_body, coupling, triangle(paired.stiffness))
+        return Unknown(*pairs.dense_solve(p.arm, matrix, *slope))
 
-    return slope, jax.lax.cond(p.paired, dense, star)
+    return slope, jax.lax.cond(p.paired, dense, lambda: star(slope))
+
+
+def _reaction(arm: Vec, gradient: Array) -> Planar:
+    """What the bodies' contacts with the robot add to the robot's gradient; theirs is [6, B, N]."""
+    turn = arm.x * gradient[1] - arm.y * gradient[0] + gradient[5]
+    return Planar(-total(gradient[0]), -total(gradient[1]), -total(turn))
 
 
 def _motion(six: Array | list[Array]) -> Motion:
@@ -126,8 +145,8 @@ def _motion(six: Array | list[Array]) -> Motion:
     return Motion(Vec(*six[:3]), Vec(*six[3:]))
 
 
-def _terms(c: Contacts, s: Strain) -> tuple[Array, Array]:
-    """Gradient [6, ...] and stiffness [21, ...] of contacts, summed."""
+def _terms(c: Contacts, s: Strain) -> _Terms:
+    """Of contacts under these strains."""
 
     def both(row: tuple[Contacts, Strain]) -> Array:  # [27, C, ...]
         push = contact.gradient(*row)
@@ -138,7 +157,7 @@ def _terms(c: Contacts, s: Strain) -> tuple[Array, Array]:
 
     has_bodies = c.weight.ndim > 2
     summed = once(per_body(of_all, (c, s)) if has_bodies else of_all((c, s)))
-    return summed[:6], summed[6:]
+    return _Terms(summed[:6], summed[6:])
 
 
 def _star_solve(
@@ -148,7 +167,10 @@ def _star_solve(
     carried = robot_columns(arm, coupling)
     rest = [*g.body.linear, *g.body.angular]
     # Right-hand sides, [4, B, N] each: the robot's three columns, and the bodies' gradient.
-    right = once([jnp.stack([*row, r]) for row, r in zip(carried, rest, strict=True)])
+    sides = []
+    for columns, slope in zip(carried, rest, strict=True):
+        sides.append(jnp.stack([*columns, slope]))
+    right = once(sides)
 
     def solve_body(row: tuple[Sym6, list[Array]]) -> list[Array]:
         matrix, sides = row
@@ -169,8 +191,11 @@ def _star_solve(
     schur = []
     for i in range(3):
         schur.append([h_robot[i][j] + total(corner[j][i]) - dot(i, j) for j in range(3)])
-    robot = Planar(*solve3(schur, [-g.robot[i] - dot(i, 3) for i in range(3)]))
-    body = [x[0] * robot.x + x[1] * robot.y + x[2] * robot.yaw - x[3] for x in solved]
+    downhill = [-g.robot[i] - dot(i, 3) for i in range(3)]
+    robot = Planar(*solve3(schur, downhill))
+    body = []
+    for x in solved:
+        body.append(x[0] * robot.x + x[1] * robot.y + x[2] * robot.yaw - x[3])
     return Unknown(robot, _motion(body))
 
 

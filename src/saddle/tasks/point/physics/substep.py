@@ -55,17 +55,26 @@ def contact_step(
     still = Planar(*[jnp.zeros_like(agent.q.x)] * 3)
     none = jnp.zeros_like(bodies.position.x)
     rest = Motion(Vec(none, none, none), Vec(none, none, none))
-    drift = Unknown(Planar(*(RESISTANCE * v for v in agent.v)), _drift(bodies, bodies.axes))
-    world = World(agent, bodies, still, rest, drift, jnp.zeros(none.shape, bool))
+    robot_drift = Planar(*(RESISTANCE * v for v in agent.v))
+    world = World(
+        agent=agent,
+        bodies=bodies,
+        robot_acceleration=still,
+        body_acceleration=rest,
+        z=Unknown(robot_drift, _drift(bodies, bodies.axes)),
+        touched=jnp.zeros(none.shape, bool),
+    )
 
     def substep(i: Array, world: World) -> World:
         # The last round only solves: the engine evaluates the end of the step with the targets of
         # the last substep.
         moment = time + jnp.minimum(i, body.SUBSTEPS - 1) * body.H
         world = _accelerate(world, scene, moment, throttle, turn)
-        return jax.tree.map(
-            lambda new, old: jnp.where(i < body.SUBSTEPS, new, old), _integrate(world), world
-        )
+
+        def unless_last(new: Array, old: Array) -> Array:
+            return jnp.where(i < body.SUBSTEPS, new, old)
+
+        return jax.tree.map(unless_last, _integrate(world), world)
 
     return jax.lax.fori_loop(0, body.SUBSTEPS + 1, substep, world)
 
@@ -77,9 +86,12 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
     touching = stored(scene.detect(agent.q, bodies, axes, time))
     free = body.solve(agent.q.yaw, body.smooth_force(agent, throttle, turn), 0.0)
     drift = _drift(bodies, axes)
-    shift = lambda a, sign: Planar(
-        *(p + sign * RESISTANCE * v for p, v in zip(a, agent.v, strict=True))
-    )
+
+    def shift(a: Planar, sign: int) -> Planar:
+        """The robot's acceleration -> its z with sign 1; back with -1."""
+        b = sign * RESISTANCE
+        return Planar(a.x + b * agent.v.x, a.y + b * agent.v.y, a.yaw + b * agent.v.yaw)
+
     robot0 = shift(free, 1)
     z0 = rigid.smooth_acceleration(bodies, axes, scene.kind) + drift
     mass = rigid.mass_matrix(scene.kind, axes)
@@ -88,21 +100,30 @@ def _accelerate(world: World, scene: Scene, time: Array, throttle: Array, turn: 
         pull = pull - touching.weld.gradient
         mass = add(mass, touching.weld.stiffness)
     mass, pull = once((mass, pull))
+    origin = Vec(agent.q.x, agent.q.y, jnp.full_like(agent.q.x, body.HEIGHT))
     problem = Problem(
         yaw=agent.q.yaw,
         robot0=robot0,
         mass=mass,
         pull=pull,
-        arm=bodies.position - Vec(agent.q.x, agent.q.y, jnp.full_like(agent.q.x, body.HEIGHT)),
+        arm=bodies.position - origin,
         contacts=touching.contacts,
         paired=jnp.zeros((), bool) if touching.paired is None else touching.paired,
     )
-    start = jax.tree.map(
-        lambda last, free: jnp.where(touching.held, last, free), world.z.robot, robot0
-    )
+
+    def start_from(last: Array, free: Array) -> Array:
+        return jnp.where(touching.held, last, free)
+
+    start = jax.tree.map(start_from, world.z.robot, robot0)
     z = solver.solve(problem, Unknown(start, world.z.body))
-    touched = world.touched if touching.touched is None else touching.touched
-    return World(agent, bodies, shift(z.robot, -1), z.body - drift, z, touched)
+    return World(
+        agent=agent,
+        bodies=bodies,
+        robot_acceleration=shift(z.robot, -1),
+        body_acceleration=z.body - drift,
+        z=z,
+        touched=world.touched if touching.touched is None else touching.touched,
+    )
 
 
 def _drift(bodies: Bodies, axes: Axes) -> Motion:

@@ -2,7 +2,7 @@
 component.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
 from jax import Array
@@ -33,6 +33,10 @@ class Vec:
     def __iter__(self):  # noqa: ANN204
         return iter((self.x, self.y, self.z))
 
+    def map(self, f: Callable[[Array], Array]) -> "Vec":
+        """f of every component."""
+        return Vec(f(self.x), f(self.y), f(self.z))
+
     def dot(self, other: "Vec") -> Array:
         """Inner product."""
         return self.x * other.x + self.y * other.y + self.z * other.z
@@ -51,7 +55,7 @@ class Vec:
 
     def __getitem__(self, index) -> "Vec":  # noqa: ANN001
         """The same index of every component."""
-        return Vec(self.x[index], self.y[index], self.z[index])
+        return self.map(lambda part: part[index])
 
 
 @pytree
@@ -80,17 +84,27 @@ class Axes:
 
 def where(mask: Array, a: Vec, b: Vec) -> Vec:
     """Component-wise selection."""
-    return Vec(*(jnp.where(mask, p, q) for p, q in zip(a, b, strict=True)))
+    x = jnp.where(mask, a.x, b.x)
+    y = jnp.where(mask, a.y, b.y)
+    z = jnp.where(mask, a.z, b.z)
+    return Vec(x, y, z)
+
+
+def broadcast(v: Vec, shape: tuple[int, ...]) -> Vec:
+    """Every component in that shape."""
+    return v.map(lambda part: jnp.broadcast_to(part, shape))
 
 
 def stack(vectors: Sequence[Vec]) -> Vec:
     """Vectors of one shape [...] -> [len, ...]."""
-    return Vec(*(jnp.stack(parts) for parts in zip(*vectors, strict=True)))
+    x, y, z = zip(*vectors, strict=True)
+    return Vec(jnp.stack(x), jnp.stack(y), jnp.stack(z))
 
 
 def concatenate(vectors: Sequence[Vec]) -> Vec:
     """Vectors [n_i, ...] -> [sum n_i, ...]."""
-    return Vec(*(jnp.concatenate(parts) for parts in zip(*vectors, strict=True)))
+    x, y, z = zip(*vectors, strict=True)
+    return Vec(jnp.concatenate(x), jnp.concatenate(y), jnp.concatenate(z))
 
 
 def pick(index: Array, options: Array) -> Array:
@@ -105,7 +119,7 @@ def pick(index: Array, options: Array) -> Array:
 
 def pick_vec(index: Array, options: Vec) -> Vec:
     """The same for vectors."""
-    return Vec(*(pick(index, part) for part in options))
+    return options.map(lambda part: pick(index, part))
 
 
 def quaternion_axes(w: Array, x: Array, y: Array, z: Array) -> Axes:
