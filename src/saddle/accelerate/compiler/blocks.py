@@ -12,12 +12,15 @@ import numpy as np
 from jax import lax
 
 from saddle.accelerate.compiler.code import Code, Register, Slot
-from saddle.accelerate.compiler.known import is_known, key, objects
+from saddle.accelerate.compiler.known import Params, is_known, key, objects
 from saddle.accelerate.compiler.rules import rows
 from saddle.accelerate.compiler.team import SHARED
 
 if TYPE_CHECKING:
     from saddle.accelerate.compiler.scalars import Scope
+
+Arrays = list[np.ndarray]
+"""Arrays of numbers (object arrays)."""
 
 
 def _numbers(arrays: Sequence[np.ndarray]) -> list[Any]:
@@ -38,12 +41,12 @@ def _arrays(numbers: Sequence[Any], like: Sequence[Any]) -> list[np.ndarray]:
     return arrays
 
 
-def _call(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
+def _call(scope: Scope, params: Params, args: Arrays) -> Arrays:
     here = scope.called(shared=params.get("name") == SHARED)
     return here.run(params.get("jaxpr", params.get("call_jaxpr")), args)
 
 
-def _store(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
+def _store(scope: Scope, params: Params, args: Arrays) -> Arrays:
     """An optimisation barrier: from here on these numbers lie in memory."""
     return [_stored(scope, a) for a in args]
 
@@ -79,7 +82,7 @@ def _set(scope: Scope, variables: list[Register], numbers: Sequence[Any]) -> Non
             program.copy(variable, value)
 
 
-def _while(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
+def _while(scope: Scope, params: Params, args: Arrays) -> Arrays:
     of_cond = params["cond_nconsts"]
     of_both = of_cond + params["body_nconsts"]
     cond_consts = args[:of_cond]
@@ -102,7 +105,7 @@ def _while(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list
     return now
 
 
-def _scan(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
+def _scan(scope: Scope, params: Params, args: Arrays) -> Arrays:
     """A loop over rows: inputs come from memory, outputs go there."""
     const_count, carry_count = _scan_counts(params)
     of_both = const_count + carry_count
@@ -178,7 +181,7 @@ class _Count:
                 program.copy(x, program.add_up(x))
 
 
-def _scan_counts(params: dict[str, Any]) -> tuple[int, int]:
+def _scan_counts(params: Params) -> tuple[int, int]:
     """How many constants and carried values a scan has; JAX 0.11 groups its arguments instead of
     counting them.
     """
@@ -239,7 +242,7 @@ def _known_row(inner: Scope, numbers: np.ndarray, i: Register) -> Any:
     return value
 
 
-def _cond(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
+def _cond(scope: Scope, params: Params, args: Arrays) -> Arrays:
     """Each thread runs its own branch."""
     index = args[0].item()
     args = args[1:]
@@ -267,12 +270,12 @@ def _cond(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[
     return _arrays(variables, avals)
 
 
-def _unstack(scope: Scope, params: dict[str, Any], args: list[np.ndarray]) -> list[np.ndarray]:
+def _unstack(scope: Scope, params: Params, args: Arrays) -> Arrays:
     (x,) = args
     return rows(x, params["axis"])
 
 
-BLOCKS: dict[str, Callable[..., list[np.ndarray]]] = {
+BLOCKS: dict[str, Callable[..., Arrays]] = {
     "jit": _call,
     "pjit": _call,
     "closed_call": _call,

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+Params = dict[str, Any]
+"""Of a primitive, by name."""
+
 
 def objects(numbers: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     """Numbers as an object array; numpy must not look inside them."""
@@ -32,7 +35,7 @@ def key(x: Any) -> Any:
     return (x.dtype, x.tobytes()) if is_known(x) else id(x)
 
 
-def simplify(name: str, numbers: Sequence[Any], params: dict[str, Any]) -> Any:
+def simplify(name: str, numbers: Sequence[Any], params: Params) -> Any:
     """The result of an elementwise primitive where it is known without computing, else None."""
     if name == "convert_element_type":
         (number,) = numbers
@@ -85,22 +88,22 @@ def _with_known(name: str, a: Any, b: Any) -> Any:
     return None
 
 
-def _div(params: dict[str, Any], a: Any, b: Any) -> Any:
+def _div(params: Params, a: Any, b: Any) -> Any:
     """Of whole numbers, towards 0."""
     if np.issubdtype(a.dtype, np.floating):
         return a / b
     return type(a)(int(a / b))
 
 
-def _convert(params: dict[str, Any], a: Any) -> Any:
+def _convert(params: Params, a: Any) -> Any:
     return np.dtype(params["new_dtype"]).type(a)
 
 
-def _select(params: dict[str, Any], which: Any, *cases: Any) -> Any:
+def _select(params: Params, which: Any, *cases: Any) -> Any:
     return cases[int(which)]
 
 
-def _integer_pow(params: dict[str, Any], a: Any) -> Any:
+def _integer_pow(params: Params, a: Any) -> Any:
     return type(a)(a ** params["y"])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from saddle.accelerate.compiler.known import is_known
+from saddle.accelerate.compiler.known import Params, is_known
 
 # 2 / pi, and pi / 2 in three parts of few bits, so that multiples of the first two are exact
 QUARTERS = 0.6366197723675814
@@ -50,7 +50,7 @@ class _Float32:
 def _turn(shift: int) -> Callable[..., Any]:
     """Sine of an angle (rad, up to some thousand) and so many quarter turns."""
 
-    def rule(scope: Any, params: dict[str, Any], x: Any) -> Any:
+    def rule(scope: Any, params: Params, x: Any) -> Any:
         op = _Float32(scope)
         turns = op.apply("round", op.mul(x, QUARTERS))
         r = x
@@ -78,17 +78,17 @@ def _bit(scope: Any, number: Any, bit: int) -> Any:
     return scope.apply("ne", [rest, np.int32(0)])
 
 
-def _sign(scope: Any, params: dict[str, Any], x: Any) -> Any:
+def _sign(scope: Any, params: Params, x: Any) -> Any:
     number = np.dtype(x.dtype).type
     below = scope.select(scope.apply("lt", [x, number(0)]), number(-1), number(0))
     return scope.select(scope.apply("gt", [x, number(0)]), number(1), below)
 
 
-def _power(scope: Any, params: dict[str, Any], x: Any) -> Any:
+def _power(scope: Any, params: Params, x: Any) -> Any:
     return _chain(scope, lax.mul_p, [x] * params.get("y", 2))
 
 
-def _polynomial(scope: Any, params: dict[str, Any], x: Any, *coefficients: Any) -> Any:
+def _polynomial(scope: Any, params: Params, x: Any, *coefficients: Any) -> Any:
     """Horner's rule; the coefficient of x^0 comes first."""
     *lower, value = coefficients
     for coefficient in reversed(lower):
@@ -107,20 +107,20 @@ ELEMENT: dict[str, Callable[..., Any]] = {
 }
 
 
-def _broadcast(params: dict[str, Any], aval: Any, x: np.ndarray) -> np.ndarray:
+def _broadcast(params: Params, aval: Any, x: np.ndarray) -> np.ndarray:
     shape = [1] * len(params["shape"])
     for axis, size in zip(params["broadcast_dimensions"], x.shape, strict=True):
         shape[axis] = size
     return np.broadcast_to(x.reshape(shape), params["shape"])
 
 
-def _slice(params: dict[str, Any], aval: Any, x: np.ndarray) -> np.ndarray:
+def _slice(params: Params, aval: Any, x: np.ndarray) -> np.ndarray:
     strides = params["strides"] or [1] * x.ndim
     parts = map(slice, params["start_indices"], params["limit_indices"], strides)
     return x[tuple(parts)]
 
 
-def _iota(params: dict[str, Any], aval: Any) -> np.ndarray:
+def _iota(params: Params, aval: Any) -> np.ndarray:
     shape = params["shape"]
     axis = params["dimension"]
     number = np.dtype(params["dtype"]).type
@@ -130,7 +130,7 @@ def _iota(params: dict[str, Any], aval: Any) -> np.ndarray:
     return np.broadcast_to(column.reshape(sizes), shape)
 
 
-def _gather(params: dict[str, Any], aval: Any, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _gather(params: Params, aval: Any, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """With indices that are known."""
     if not all(is_known(index) for index in indices.flat):
         raise NotImplementedError("a kernel has no gather with indices that it computes")
@@ -151,7 +151,7 @@ def _gather(params: dict[str, Any], aval: Any, x: np.ndarray, indices: np.ndarra
     return out
 
 
-def _reshape(params: dict[str, Any], aval: Any, x: np.ndarray) -> np.ndarray:
+def _reshape(params: Params, aval: Any, x: np.ndarray) -> np.ndarray:
     return x.reshape(aval.shape)
 
 
@@ -173,7 +173,7 @@ MOVE: dict[str, Callable[..., np.ndarray]] = {
 
 
 def _fold_axes(primitive: Any) -> Callable[..., np.ndarray]:
-    def rule(scope: Any, params: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    def rule(scope: Any, params: Params, x: np.ndarray) -> np.ndarray:
         axes = params["axes"]
         x = np.moveaxis(x, axes, range(len(axes)))
         folded = x.shape[: len(axes)]
@@ -209,7 +209,7 @@ def _chain(scope: Any, primitive: Any, numbers: Sequence[Any]) -> Any:
 def _arg(better: Any) -> Callable[..., np.ndarray]:
     """The first index of the least or greatest number."""
 
-    def rule(scope: Any, params: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    def rule(scope: Any, params: Params, x: np.ndarray) -> np.ndarray:
         number = np.dtype(params["index_dtype"]).type
 
         def first(*column: Any) -> Any:
@@ -226,7 +226,7 @@ def _arg(better: Any) -> Callable[..., np.ndarray]:
     return rule
 
 
-def _cumsum(scope: Any, params: dict[str, Any], x: np.ndarray) -> np.ndarray:
+def _cumsum(scope: Any, params: Params, x: np.ndarray) -> np.ndarray:
     def add(a: Any, b: Any) -> Any:
         return scope.apply(lax.add_p, [a, b])
 
@@ -237,7 +237,7 @@ def _cumsum(scope: Any, params: dict[str, Any], x: np.ndarray) -> np.ndarray:
     return np.stack(sums, axis=params["axis"])
 
 
-def _dot(scope: Any, params: dict[str, Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _dot(scope: Any, params: Params, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Batched products, one of many terms at a time."""
     (sum_a, sum_b), (batch_a, batch_b) = params["dimension_numbers"]
     free_a = [axis for axis in range(a.ndim) if axis not in (*sum_a, *batch_a)]

@@ -16,7 +16,7 @@ from jax import lax
 
 from saddle.accelerate.compiler.blocks import BLOCKS
 from saddle.accelerate.compiler.code import COMPARE, Code, Slot
-from saddle.accelerate.compiler.known import constant, key, objects, simplify
+from saddle.accelerate.compiler.known import Params, constant, key, objects, simplify
 from saddle.accelerate.compiler.parameters import check
 from saddle.accelerate.compiler.rules import ELEMENT, MOVE, REDUCE
 
@@ -51,9 +51,7 @@ class Scope:
         result, _ = self.known[key]
         return result
 
-    def apply(
-        self, primitive: Any, numbers: Sequence[Any], params: dict[str, Any] | None = None
-    ) -> Any:
+    def apply(self, primitive: Any, numbers: Sequence[Any], params: Params | None = None) -> Any:
         """An elementwise primitive of numbers."""
         name = primitive if isinstance(primitive, str) else primitive.name
         params = params or {}
@@ -112,7 +110,7 @@ class Scope:
         return [result]
 
     def _elementwise(
-        self, name: str, params: dict[str, Any], shape: tuple[int, ...], args: list[np.ndarray]
+        self, name: str, params: Params, shape: tuple[int, ...], args: list[np.ndarray]
     ) -> np.ndarray:
         if any(array.ndim > len(shape) for array in args):
             raise NotImplementedError(f"a kernel has no {name}")
