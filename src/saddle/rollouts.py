@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +42,9 @@ def slots(form: Form, episodes: int) -> int:
     """Slots of a batch: as many as its worlds and its weights have room for, and at least one."""
     numbers = sum((before + 1) * after for before, after in pairwise(form.widths))
     worlds = WORLDS if jax.default_backend() == "cpu" else WORLDS_OF_AN_ACCELERATOR
-    return max(1, min(worlds // episodes, WEIGHT_BYTES // (4 * numbers)))
+    by_worlds = worlds // episodes
+    by_weights = WEIGHT_BYTES // (4 * numbers)
+    return max(1, min(by_worlds, by_weights))
 
 
 def play(
@@ -56,7 +59,9 @@ def play(
     `done` is told how many policies are through.
     """
     player = Player(alike[0].task, alike[0].form, episodes)
-    wanted = [(policy.weights, stochastic) for policy in alike for stochastic in (False, True)]
+    wanted: list[tuple[Weights, bool]] = []
+    for policy in alike:
+        wanted += [(policy.weights, False), (policy.weights, True)]
     found = player.play(wanted, seed, lambda count: done(count // 2))
     return found.reshape(len(alike), 2, episodes, -1)
 
@@ -86,9 +91,9 @@ class Player:
         for first in range(0, len(wanted), self.size):
             batch = list(wanted[first : first + self.size])
             filled = batch + batch[-1:] * (self.size - len(batch))
-            weights = jax.tree.map(lambda *arrays: np.stack(arrays), *(own for own, _ in filled))
-            stochastic = np.array([flag for _, flag in filled])
-            found += list(self._run(weights, stochastic, len(batch), seed))
+            every_weights, stochastic = zip(*filled, strict=True)
+            weights = jax.tree.map(lambda *arrays: np.stack(arrays), *every_weights)
+            found += list(self._run(weights, np.array(stochastic), len(batch), seed))
             done(len(found))
         return np.stack(found)
 
@@ -97,10 +102,11 @@ def _check(name: str, form: Form, spec: TaskSpec) -> None:
     """A policy fits its task. Where the task did not come with Saddle, nobody could say so
     before.
     """
-    fits = (form.widths[0], form.action_dim) == (spec.obs_dim, spec.action_dim)
-    if not fits or form.choices != spec.choices:
+    obs_dim = form.widths[0]
+    wanted = (obs_dim, form.action_dim, form.choices)
+    if wanted != (spec.obs_dim, spec.action_dim, spec.choices):
         raise SaddleError(
-            f"a policy of {name} maps {form.widths[0]} observations to {_kind(form)}; the task has "
+            f"a policy of {name} maps {obs_dim} observations to {_kind(form)}; the task has "
             f"{spec.obs_dim} and {_kind(spec)}; was it trained on another version of it, or on "
             f"another task?"
         )
@@ -126,26 +132,40 @@ def _noise_keys(spec: TaskSpec, seed: int) -> Array:
     return jax.random.split(jax.random.key(seed + 1), spec.episode_length)
 
 
+class _Episodes(NamedTuple):
+    """Of N worlds, while they are played."""
+
+    state: Any
+    total: Array  # [N, 2 + m]
+    running: Array  # [N] bool
+
+
 def _on_device(task: Task, form: Form, size: int, episodes: int) -> Play:
     """Worlds of all slots are one flat batch of the task. A world that has ended adds nothing
     more.
     """
-    count, m = size * episodes, len(task.spec.constraints)
+    count = size * episodes
+    constraints = len(task.spec.constraints)
 
     @jax.jit
     def totals(weights: Weights, stochastic: Array, worlds: Array, keys: Array) -> Array:
-        def step(carry: tuple, key: Array) -> tuple[tuple, None]:
-            state, total, running = carry
-            obs = state.obs.reshape(size, episodes, -1)
+        def step(before: _Episodes, key: Array) -> tuple[_Episodes, None]:
+            obs = before.state.obs.reshape(size, episodes, -1)
             actions = _actions(form, weights, stochastic, obs, key)
-            after = jax.vmap(task.step)(state, actions.reshape(count, -1))
-            gained = jnp.concatenate([after.reward[:, None], jnp.ones((count, 1)), after.cost], -1)
-            total = total + jnp.where(running[:, None], gained, 0.0)
-            return (after, total, running & ~(after.terminated | after.truncated)), None
+            after = jax.vmap(task.step)(before.state, actions.reshape(count, -1))
+            one_step = jnp.ones((count, 1))
+            gained = jnp.concatenate([after.reward[:, None], one_step, after.cost], -1)
+            total = before.total + jnp.where(before.running[:, None], gained, 0.0)
+            ended = after.terminated | after.truncated
+            return _Episodes(after, total, before.running & ~ended), None
 
-        start = jax.vmap(task.reset)(worlds), jnp.zeros((count, 2 + m)), jnp.ones(count, bool)
-        (_, total, _), _ = jax.lax.scan(step, start, keys)
-        return total.reshape(size, episodes, -1)
+        start = _Episodes(
+            state=jax.vmap(task.reset)(worlds),
+            total=jnp.zeros((count, 2 + constraints)),
+            running=jnp.ones(count, bool),
+        )
+        done, _ = jax.lax.scan(step, start, keys)
+        return done.total.reshape(size, episodes, -1)
 
     def run(weights: Weights, stochastic: np.ndarray, used: int, seed: int) -> np.ndarray:
         worlds = jnp.tile(first_keys(jax.random.key(seed)[None], episodes), size)
@@ -162,13 +182,19 @@ def _on_host(task: HostTask, form: Form, size: int, episodes: int) -> Play:
     spec = task.spec
     most = _room_for_worlds(task)
     made: dict[int, HostWorlds] = {}
-    act = jax.jit(partial(_actions, form))
+    act_in_slots = jax.jit(partial(_actions, form))
 
-    def observed(obs: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """[worlds, obs_dim] -> [S, E, obs_dim], zero where no world is played now."""
-        full = np.zeros((size, episodes, spec.obs_dim), np.float32)
-        full.reshape(-1, spec.obs_dim)[places] = obs
-        return full
+    def act(
+        weights: Weights, stochastic: np.ndarray, places: np.ndarray, obs: np.ndarray, key: Array
+    ) -> np.ndarray:
+        """obs [n, obs_dim] of the worlds at these places of the batch -> [n, action_dim]. Slots
+        whose worlds are not played now see zeros.
+        """
+        full = np.zeros((size * episodes, spec.obs_dim), np.float32)
+        full[places] = obs
+        every_obs = full.reshape(size, episodes, spec.obs_dim)
+        actions = np.asarray(act_in_slots(weights, stochastic, every_obs, key))
+        return actions.reshape(size * episodes, -1)[places]
 
     def totals(
         weights: Weights, stochastic: np.ndarray, places: np.ndarray, seed: int
@@ -183,8 +209,7 @@ def _on_host(task: HostTask, form: Form, size: int, episodes: int) -> Play:
         total = np.zeros((count, 2 + len(spec.constraints)))
         running = np.ones(count, bool)
         for key in _noise_keys(spec, seed):
-            actions = np.asarray(act(weights, stochastic, observed(obs, places), key))
-            now = worlds.step(actions.reshape(size * episodes, -1)[places])
+            now = worlds.step(act(weights, stochastic, places, obs, key))
             gained = np.column_stack([now.reward, np.ones(count), now.cost])
             total += running[:, None] * gained
             running &= ~(now.terminated | now.truncated)
@@ -206,7 +231,9 @@ def _on_host(task: HostTask, form: Form, size: int, episodes: int) -> Play:
 def _room_for_worlds(task: HostTask) -> int:
     """Worlds that half of the free memory holds, where the task says how much each takes."""
     each = getattr(task, "world_bytes", 0)
-    return max(1, room.free() // (2 * each)) if each else 2**31
+    if not each:
+        return 2**31
+    return max(1, room.free() // (2 * each))
 
 
 def by_form(found: Sequence[NetworkPolicy]) -> Iterator[tuple[str, list[int]]]:

@@ -19,7 +19,7 @@ from jax import lax
 from tasks import ptx_machine
 
 from saddle.accelerate import cpu_kernel, gate, gpu_kernel, probe
-from saddle.accelerate.compiler import parameters, rules, scalars
+from saddle.accelerate.compiler import blocks, known, parameters, rules, scalars
 from saddle.accelerate.compiler.branch import Branch
 from saddle.accelerate.compiler.team import shared
 from saddle.accelerate.ptx_launch import TARGET
@@ -355,7 +355,7 @@ def test_how_a_call_is_compiled_is_its_own_affair():
 
 def test_what_every_rule_follows_has_its_parameters_listed():
     """A rule that is added without them would refuse all that it was written for."""
-    rules_by_name = {**rules.MOVE, **rules.REDUCE, **rules.ELEMENT, **scalars._BLOCKS}
+    rules_by_name = {**rules.MOVE, **rules.REDUCE, **rules.ELEMENT, **blocks.BLOCKS}
     listed = {*parameters.PARAMETERS, *parameters.CALLS, *WITHOUT_PARAMETERS}
     assert set(rules_by_name) <= listed
 
@@ -431,10 +431,10 @@ def test_what_a_rule_follows_is_what_numpy_computes(name, machine):
 
 def test_known_integers_are_combined_bit_by_bit():
     six, three = np.int32(6), np.int32(3)
-    combined = [rules.simplify(name, [six, three], {}) for name in ("and", "or")]
+    combined = [known.simplify(name, [six, three], {}) for name in ("and", "or")]
     assert combined == [2, 7]
-    assert rules.simplify("not", [six], {}) == -7
-    assert not rules.simplify("not", [np.True_], {})
+    assert known.simplify("not", [six], {}) == -7
+    assert not known.simplify("not", [np.True_], {})
 
 
 @pytest.mark.parametrize("machine", [run, run_native])
@@ -467,7 +467,7 @@ def test_unstacking():
     x = np.arange(6).reshape(2, 3)
     for axis in (0, 1):
         np.testing.assert_array_equal(
-            scalars._BLOCKS["unstack"](None, {"axis": axis}, [x]), np.moveaxis(x, axis, 0)
+            blocks.BLOCKS["unstack"](None, {"axis": axis}, [x]), np.moveaxis(x, axis, 0)
         )
 
 

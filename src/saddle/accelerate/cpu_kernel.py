@@ -21,8 +21,8 @@ from jax import Array
 from saddle.accelerate import xla_ffi
 from saddle.accelerate.compiler.branch import Branch
 from saddle.accelerate.compiler.code import Register
+from saddle.accelerate.compiler.known import objects
 from saddle.accelerate.compiler.llvm import TYPES, Program
-from saddle.accelerate.compiler.rules import objects
 from saddle.accelerate.compiler.scalars import Scope
 
 EFFORT = 1  # LLVM's level of code generation

@@ -18,8 +18,8 @@ from jax import Array
 
 from saddle.accelerate.compiler.branch import Branch
 from saddle.accelerate.compiler.code import Register
+from saddle.accelerate.compiler.known import is_known, objects
 from saddle.accelerate.compiler.ptx import TEAM, TYPES, Program
-from saddle.accelerate.compiler.rules import is_known, objects
 from saddle.accelerate.compiler.scalars import Scope
 from saddle.accelerate.ptx_launch import launch
 from saddle.accelerate.untraced import untraced
@@ -42,17 +42,20 @@ def patch(rare: Callable[[Any], Any], pred: Array, x: Any, default: Any) -> Any:
     """
     n = pred.shape[0]
     inputs = [leaf.reshape(n, -1) for leaf in jax.tree.leaves(x)]
-    plain, tree = jax.tree.flatten(default)
-    defaults = [
-        (leaf.astype(jnp.int32) if leaf.dtype == bool else leaf).reshape(n, -1) for leaf in plain
-    ]
+    leaves, tree = jax.tree.flatten(default)
+    defaults = [_words(leaf).reshape(n, -1) for leaf in leaves]
     name, text = program_text(Branch.of(rare, x, default))
-    shapes = [jax.ShapeDtypeStruct(d.shape, d.dtype) for d in defaults]
-    results = launch(name, text, (warps(n), 1, 1), BLOCK, shapes)(*order(pred), *inputs, *defaults)
-    shaped = [
-        r.reshape(leaf.shape).astype(leaf.dtype) for r, leaf in zip(results, plain, strict=True)
-    ]
-    return jax.tree.unflatten(tree, shaped)
+    shapes = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in defaults]
+    run = launch(name, text, (warps(n), 1, 1), BLOCK, shapes)
+    results = []
+    for found, leaf in zip(run(*order(pred), *inputs, *defaults), leaves, strict=True):
+        results.append(found.reshape(leaf.shape).astype(leaf.dtype))
+    return jax.tree.unflatten(tree, results)
+
+
+def _words(leaf: Array) -> Array:
+    """Numbers as the kernel holds them: 0 or 1 for bools."""
+    return leaf.astype(jnp.int32) if leaf.dtype == bool else leaf
 
 
 @cache
@@ -62,9 +65,8 @@ def prove(branch: Branch) -> None:
     The driver assembles a kernel when its program first runs, which is too late to do without it.
     """
     program_text(branch)  # as it comes out in the program that is being traced
-    x = jax.tree.unflatten(
-        branch.tree, [np.zeros(leaf.shape, leaf.dtype) for leaf in branch.arguments]
-    )
+    zeros = [np.zeros(leaf.shape, leaf.dtype) for leaf in branch.arguments]
+    x = jax.tree.unflatten(branch.tree, zeros)
     default = [np.zeros((1, size), dtype) for size, dtype in branch.results]
     run = jax.jit(partial(patch, branch.function))
     untraced(lambda: jax.block_until_ready(run(np.zeros(1, bool), x, default)))
@@ -75,11 +77,11 @@ def order(pred: Array) -> tuple[Array, Array]:
     them to a warp].
     """
     n = pred.shape[0]
-    before = jnp.cumsum(pred, dtype=jnp.int32)
+    so_far = jnp.cumsum(pred, dtype=jnp.int32)
     every = jnp.arange(n, dtype=jnp.int32)
-    place = jnp.where(pred, before - 1, before[-1] + every - before)
+    place = jnp.where(pred, so_far - 1, so_far[-1] + every - so_far)
     worlds = jnp.zeros(n, jnp.int32).at[place].set(every, unique_indices=True)
-    return worlds, jnp.stack([jnp.int32(n), before[-1], lanes(before[-1], n)])
+    return worlds, jnp.stack([jnp.int32(n), so_far[-1], lanes(so_far[-1], n)])
 
 
 def warps(n: int) -> int:
@@ -89,7 +91,8 @@ def warps(n: int) -> int:
 
 def lanes(count: Array, n: int) -> Array:
     """[] How many of `count` worlds out of n share a warp."""
-    return jnp.clip(-(-count // min(WARPS, warps(n))), 1, BLOCK // TEAM)
+    wanted = -(-count // min(WARPS, warps(n)))
+    return jnp.clip(wanted, 1, BLOCK // TEAM)
 
 
 @cache
@@ -102,27 +105,28 @@ def program_text(branch: Branch) -> tuple[str, str]:
     program = Program()
     pointers = _Pointers(program)
     start = _Start(program, pointers)
-    sources = [(pointers.next(), v.size) for v in avals]
-    defaults = [(pointers.next(), size) for size, _ in types]
-    targets = [(pointers.next(), size) for size, _ in types]
-
-    def rows(arrays: list[tuple[Any, int]], world: Any) -> list[Any]:
-        return [_row(program, base, world, size) for base, size in arrays]
+    sources = [_Array(program, pointers.next(), aval.size) for aval in avals]
+    defaults = [_Array(program, pointers.next(), size) for size, _ in types]
+    targets = [_Array(program, pointers.next(), size) for size, _ in types]
 
     start.copies()
     world = start.world()
-    copied = zip(rows(defaults, world), rows(targets, world), types, strict=True)
-    for source, target, (size, dtype) in copied:
+    from_rows = [array.row(world) for array in defaults]
+    to_rows = [array.row(world) for array in targets]
+    for source, target, (size, dtype) in zip(from_rows, to_rows, types, strict=True):
         for k in range(size):
             target.write(k, source.read(k, dtype))
+
     start.computes()
     world = start.world()
+    from_rows = [array.row(world) for array in sources]
     args = []
-    for row, aval in zip(rows(sources, world), avals, strict=True):
+    for row, aval in zip(from_rows, avals, strict=True):
         numbers = [row.read(k, aval.dtype) for k in range(aval.size)]
         args.append(objects(numbers, aval.shape))
+    to_rows = [array.row(world) for array in targets]
     scope = Scope(program)
-    for target, values in zip(rows(targets, world), scope.run(jaxpr, args), strict=True):
+    for target, values in zip(to_rows, scope.run(jaxpr, args), strict=True):
         for k, number in enumerate(values.flat):
             target.write(k, scope.value(number))
     return name, program.text(name, pointers.names)
@@ -143,41 +147,52 @@ class _Pointers:
         return out
 
 
-def _row(program: Program, base: Register, world: Register, size: int) -> "_Row":
-    """An array [N, size] at a world."""
-    far = program.register(np.int64)
-    row = program.register(np.int64)
-    program.line(f"mul.wide.s32 {far.name}, {world.name}, {4 * size}")
-    program.line(f"add.u64 {row.name}, {base.name}, {far.name}")
-    return _Row(program, row)
+class _Array:
+    """An array [N, size] in memory, from `base` on."""
+
+    def __init__(self, program: Program, base: Register, size: int) -> None:
+        self.program = program
+        self.base = base
+        self.size = size
+
+    def row(self, world: Register) -> "_Row":
+        """The numbers of one world."""
+        far = self.program.register(np.int64)
+        row = self.program.register(np.int64)
+        self.program.line(f"mul.wide.s32 {far.name}, {world.name}, {4 * self.size}")
+        self.program.line(f"add.u64 {row.name}, {self.base.name}, {far.name}")
+        return _Row(self.program, row)
 
 
 class _Row:
     """One world's numbers in an array; bools are 0 or 1 there."""
 
     def __init__(self, program: Program, start: Register) -> None:
-        self.program, self.start = program, start
+        self.program = program
+        self.start = start
 
     def read(self, k: int, dtype: Any) -> Register:
         """Number k."""
         out = self.program.register(np.int32 if np.dtype(dtype).kind == "b" else dtype)
-        self.program.line(
-            f"ld.global.{TYPES[out.dtype.name][0]} {out.name}, [{self.start.name}+{4 * k}]"
-        )
+        kind = TYPES[out.dtype.name][0]
+        self.program.line(f"ld.global.{kind} {out.name}, {self._place(k)}")
         return out
 
     def write(self, k: int, x: Any) -> None:
         """Set number k."""
-        if x.dtype == bool:
-            x = (
-                np.int32(x)
-                if is_known(x)
-                else self.program.emit("convert_element_type", [x], np.int32, {})
-            )
-        x = self.program.variable(x)
-        self.program.line(
-            f"st.global.{TYPES[x.dtype.name][0]} [{self.start.name}+{4 * k}], {x.name}"
-        )
+        x = self.program.variable(self._word(x))
+        kind = TYPES[x.dtype.name][0]
+        self.program.line(f"st.global.{kind} {self._place(k)}, {x.name}")
+
+    def _place(self, k: int) -> str:
+        return f"[{self.start.name}+{4 * k}]"
+
+    def _word(self, x: Any) -> Any:
+        if x.dtype != bool:
+            return x
+        if is_known(x):
+            return np.int32(x)
+        return self.program.emit("convert_element_type", [x], np.int32, {})
 
 
 class _Start:
@@ -188,10 +203,14 @@ class _Start:
     def __init__(self, program: Program, pointers: _Pointers) -> None:
         self.program = program
         self.lane = Register("%lane", np.int32)
-        self.block, self.place = program.register(np.int32), program.register(np.int32)
+        self.block = program.register(np.int32)
+        self.place = program.register(np.int32)
         program.line(f"mov.u32 {self.block.name}, %ctaid.x")
-        self.worlds, sizes = pointers.next(), pointers.next()
-        self.n, self.count, self.lanes = (self._load(sizes, 4 * i) for i in range(3))
+        self.worlds = pointers.next()
+        sizes = pointers.next()
+        self.n = self._load(sizes, 0)
+        self.count = self._load(sizes, 4)
+        self.lanes = self._load(sizes, 8)
 
     def copies(self) -> None:
         """Where there is no default to copy, go on to `computes`."""
@@ -204,16 +223,15 @@ class _Start:
     def computes(self) -> None:
         """Where there is no world to compute, end."""
         program = self.program
-        there = self.program.label()
+        there = program.label()
         program.place(self.compute)
         team = program.emit("div", [self.lane, np.int32(TEAM)], np.int32, {})
         program.line(
             f"mad.lo.s32 {self.place.name}, {self.block.name}, {self.lanes.name}, {team.name}"
         )
-        mine = [team, self.lanes], [self.place, self.count]
-        program.branch(
-            there, program.emit("and", [program.emit("lt", x, bool, {}) for x in mine], bool, {})
-        )
+        is_team = program.emit("lt", [team, self.lanes], bool, {})
+        is_world = program.emit("lt", [self.place, self.count], bool, {})
+        program.branch(there, program.emit("and", [is_team, is_world], bool, {}))
         program.line("ret")
         program.place(there)
 

@@ -3,6 +3,8 @@ NumPy.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any, Literal
 
@@ -25,12 +27,12 @@ def fault(kind: Kind) -> str | None:
     """Why kernels of this kind do not work on JAX's default device, in one line; None where they
     do.
     """
+    probe = PROBES[kind]
     try:
-        missing, run = PROBES[kind]
-        why = missing()
-        if why is not None:
-            return why
-        ours, expected = untraced(run)
+        missing = probe.missing()
+        if missing is not None:
+            return missing
+        ours, expected = untraced(probe.run)
     except Exception as error:  # whatever breaks, this kernel or JAX itself, is the answer
         return first_line(error)
     if not np.allclose(ours, expected, rtol=1e-5, atol=1e-5):
@@ -46,9 +48,19 @@ def first_line(error: Exception) -> str:
 def sample(x: tuple[Array, Array]) -> Array:
     """[K], of two arrays [K]: two kinds of loop, a choice, and functions that contacts use."""
     a, b = x
-    grown = lax.while_loop(lambda c: jnp.any(c < b), lambda c: 1.5 * c + 1, jnp.abs(a))
+
+    def is_small(grown: Array) -> Array:
+        return jnp.any(grown < b)
+
+    def grow(grown: Array) -> Array:
+        return 1.5 * grown + 1
+
+    def add_square(total: Array, row: Array) -> tuple[Array, None]:
+        return total + row * row, None
+
+    grown = lax.while_loop(is_small, grow, jnp.abs(a))
     rows = jnp.stack([a, b, jnp.hypot(a, b)])
-    total = lax.scan(lambda c, row: (c + row * row, None), jnp.zeros_like(a), rows)[0]
+    total, _ = lax.scan(add_square, jnp.zeros_like(a), rows)
     return jnp.sqrt(total + jnp.where(a > 0, grown, 1 + jnp.sin(b)))
 
 
@@ -57,7 +69,8 @@ def _expected(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     grown = np.abs(a)
     while np.any(grown < b):
         grown = np.where(grown < b, 1.5 * grown + 1, grown)
-    return np.sqrt(2 * (a**2 + b**2) + np.where(a > 0, grown, 1 + np.sin(b)))
+    total = 2 * (a**2 + b**2)
+    return np.sqrt(total + np.where(a > 0, grown, 1 + np.sin(b)))
 
 
 def _contact_like(backend: ModuleType) -> tuple[np.ndarray, np.ndarray]:
@@ -69,9 +82,10 @@ def _contact_like(backend: ModuleType) -> tuple[np.ndarray, np.ndarray]:
     chosen = np.arange(WORLDS) % 3 > 0
     default = np.full(WORLDS, -1.0)
     x = jnp.asarray(a, jnp.float32), jnp.asarray(b, jnp.float32)
-    kernel = jax.jit(lambda *args: backend.patch(sample, *args))
+    kernel = jax.jit(partial(backend.patch, sample))
     ours = kernel(jnp.asarray(chosen), x, jnp.asarray(default, jnp.float32))
-    return np.asarray(ours), np.where(chosen, _expected(a, b), default)
+    expected = np.where(chosen, _expected(a, b), default)
+    return np.asarray(ours), expected
 
 
 def _product() -> tuple[np.ndarray, np.ndarray]:
@@ -87,12 +101,25 @@ def _product() -> tuple[np.ndarray, np.ndarray]:
     params = triton.CompilerParams(num_warps=1, num_stages=1)
     interpreted = jax.default_backend() == "cpu"
     run = pl.pallas_call(kernel, shape, compiler_params=params, interpret=interpreted)
-    return np.asarray(jax.jit(run)(jnp.asarray(x, jnp.bfloat16))), x @ x + 1
+    ours = jax.jit(run)(jnp.asarray(x, jnp.bfloat16))
+    return np.asarray(ours), x @ x + 1
 
 
-# Of each kind: what it cannot do without, and a kernel.
-PROBES: dict[Kind, tuple[Callable[[], str | None], Callable[[], tuple[np.ndarray, np.ndarray]]]] = {
-    "llvm": (lambda: cpu_kernel.missing() or xla_ffi.mismatch(), lambda: _contact_like(cpu_kernel)),
-    "ptx": (lambda: None, lambda: _contact_like(gpu_kernel)),
-    "triton": (lambda: triton.MISSING, _product),
+@dataclass(frozen=True)
+class Probe:
+    """How to find out whether kernels of one kind work."""
+
+    missing: Callable[[], str | None]
+    """What they cannot do without and is not there, in one line; None where all is."""
+    run: Callable[[], tuple[np.ndarray, np.ndarray]]
+    """What a kernel gives, and what is right."""
+
+
+PROBES: dict[Kind, Probe] = {
+    "llvm": Probe(
+        missing=lambda: cpu_kernel.missing() or xla_ffi.mismatch(),
+        run=partial(_contact_like, cpu_kernel),
+    ),
+    "ptx": Probe(missing=lambda: None, run=partial(_contact_like, gpu_kernel)),
+    "triton": Probe(missing=lambda: triton.MISSING, run=_product),
 }

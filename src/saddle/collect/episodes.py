@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float, Int
 
 WORST = 0.1  # share of episodes, those of the highest cost, that the tail's mean is taken over
 
@@ -28,19 +29,24 @@ def empty(window: int, m: int) -> Window:
 def push(window: Window, finished: Array, ended: Array) -> Window:
     """Take in finished [N, 2 + m] where ended [N], in order."""
     size = window.episodes.shape[0]
-    real = jnp.concatenate([jnp.arange(size) >= size - window.count, ended])
+    real = jnp.concatenate([_real(window), ended])
     every = jnp.concatenate([window.episodes, finished])
     from_end = jnp.cumsum(real[::-1])[::-1]  # 1 for the newest
     place = jnp.where(real & (from_end <= size), size - from_end, size)
     kept = jnp.zeros_like(window.episodes).at[place].set(every, mode="drop")
-    return Window(kept, jnp.minimum(window.count + jnp.sum(ended, dtype=jnp.int32), size))
+    count = window.count + jnp.sum(ended, dtype=jnp.int32)
+    return Window(kept, jnp.minimum(count, size))
+
+
+def _real(window: Window) -> Bool[Array, " window"]:
+    """Which entries of a window are episodes."""
+    size = window.episodes.shape[0]
+    return jnp.arange(size) >= size - window.count
 
 
 def mean(window: Window) -> Array:
     """[2 + m]; NaN without an episode."""
-    size = window.episodes.shape[0]
-    real = (jnp.arange(size) >= size - window.count)[:, None]
-    return _mean(window.episodes, real, window.count)
+    return _mean(window.episodes, _real(window)[:, None], window.count)
 
 
 def finished_mean(finished: Array, ended: Array) -> Array:
@@ -53,13 +59,13 @@ def worst_mean(window: Window) -> Array:
     episode in part where a tenth is not whole: CVaR at 90 %. NaN without an episode.
     """
     size = window.episodes.shape[0]
-    real = jnp.arange(size) >= size - window.count
-    costs = jnp.where(real[:, None], window.episodes[:, 2:], -jnp.inf)
+    costs = jnp.where(_real(window)[:, None], window.episodes[:, 2:], -jnp.inf)
     worst_first = -jnp.sort(-costs, axis=0)
     wanted = WORST * window.count
     weight = jnp.clip(wanted - jnp.arange(size), 0.0, 1.0)[:, None]
     total = jnp.sum(jnp.where(weight > 0, weight * worst_first, 0.0), 0)
-    return jnp.where(window.count > 0, total / jnp.maximum(wanted, WORST), jnp.nan)
+    is_any = window.count > 0
+    return jnp.where(is_any, total / jnp.maximum(wanted, WORST), jnp.nan)
 
 
 def metrics(
@@ -84,7 +90,10 @@ def metrics(
     }
 
 
-def _mean(episodes: Array, real: Array, count: Array) -> Array:
-    return jnp.where(
-        count > 0, jnp.sum(jnp.where(real, episodes, 0.0), 0) / jnp.maximum(count, 1), jnp.nan
-    )
+def _mean(
+    episodes: Float[Array, "N numbers"], real: Bool[Array, "N 1"], count: Int[Array, ""]
+) -> Float[Array, " numbers"]:
+    """Over those that are real, which are `count`; NaN where none is."""
+    is_any = count > 0
+    total = jnp.sum(jnp.where(real, episodes, 0.0), 0)
+    return jnp.where(is_any, total / jnp.maximum(count, 1), jnp.nan)

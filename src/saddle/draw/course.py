@@ -30,9 +30,8 @@ def write(
     _style(above, "return so far")
     below = figure.add_axes((0.1, 0.1, 0.86, 0.33))
     for i, constraint in enumerate(spec.constraints):
-        below.plot(
-            steps, np.cumsum(costs[:, i]), color=COSTS[i % len(COSTS)], lw=1.6, label=constraint
-        )
+        colour = COSTS[i % len(COSTS)]
+        below.plot(steps, np.cumsum(costs[:, i]), color=colour, lw=1.6, label=constraint)
     _style(below, "cost so far")
     below.set_xlabel("env steps", size=12, color=looks.MUTED)
     below.legend(frameon=False, fontsize=12, labelcolor=looks.INK)

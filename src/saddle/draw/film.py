@@ -44,9 +44,8 @@ def write_mp4(episode: Episode, out: Path, lidar: bool = False) -> None:
 
 def save_gif(film: "Film", out: Path) -> None:
     """Write the frames as a GIF."""
-    palette = _palette(
-        [film.frame(step) for step in film.steps[:: max(1, len(film.steps) // SAMPLES)]]
-    )
+    stride = max(1, len(film.steps) // SAMPLES)
+    palette = _palette([film.frame(step) for step in film.steps[::stride]])
     frames = (
         Image.fromarray(film.frame(step)).quantize(palette=palette, dither=Image.Dither.NONE)
         for step in film.steps
@@ -96,10 +95,8 @@ def save_mp4(film: "Film", out: Path) -> None:
             pass  # it says why on stderr
         complaint = process.stderr.read().decode(errors="replace").strip()
     if process.returncode:
-        raise SaddleError(
-            f"ffmpeg could not write {out}: "
-            f"{complaint.splitlines()[-1] if complaint else 'no reason given'}"
-        )
+        reason = complaint.splitlines()[-1] if complaint else "no reason given"
+        raise SaddleError(f"ffmpeg could not write {out}: {reason}")
 
 
 def ffmpeg() -> str:
@@ -160,13 +157,14 @@ class _Trail:
     """The way so far: thin, with a bright tail behind the robot and a halo where it paid."""
 
     def __init__(self, page: Page, episode: Episode) -> None:
-        ax, self._way = page.world, episode.positions
-        segments = np.stack(
-            [self._way[:-1], self._way[1:], np.full_like(self._way[1:], np.nan)], axis=1
-        )
-        self._paid = np.where((episode.costs[1:] > 0)[:, None, None], segments, np.nan).reshape(
-            -1, 2
-        )
+        ax = page.world
+        self._way = episode.positions
+        starts = self._way[:-1]
+        ends = self._way[1:]
+        gaps = np.full_like(ends, np.nan)
+        segments = np.stack([starts, ends, gaps], axis=1)
+        paid = episode.costs[1:] > 0
+        self._paid = np.where(paid[:, None, None], segments, np.nan).reshape(-1, 2)
         self._halo = Line2D([], [], color=looks.COST, lw=6, solid_capstyle="round", animated=True)
         self._line = Line2D([], [], color=looks.WAKE, lw=1.4, animated=True)
         self._tail = LineCollection([], lw=2.6, capstyle="round", animated=True)
@@ -194,7 +192,8 @@ def _palette(frames: list[np.ndarray]) -> Image.Image:
     mixed = pixels.quantize(COLOURS - FLAT, Image.Quantize.MEDIANCUT).getpalette() or []
     kept = np.zeros((0, 3), int)
     for colour in [*flat, *np.reshape(mixed, (-1, 3))]:
-        if not len(kept) or np.abs(kept - colour).max(axis=1).min() >= APART:
+        distances = np.abs(kept - colour).max(axis=1)
+        if (distances >= APART).all():
             kept = np.vstack([kept, colour])
     palette = Image.new("P", (1, 1))
     palette.putpalette(kept.ravel().tolist())

@@ -64,8 +64,8 @@ def disc(radius: float) -> Path:
 
 def rectangle(x: float, y: float, half_x: float, half_y: float) -> Path:
     """An upright rectangle centred at (x, y)."""
-    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) * [half_x, half_y] + [x, y]
-    return Path(corners, closed=True)
+    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
+    return Path(corners * [half_x, half_y] + [x, y], closed=True)
 
 
 def _box_outline() -> Path:
@@ -77,7 +77,10 @@ def _box_outline() -> Path:
 
 
 POSTS = Path.make_compound_path(
-    *(rectangle(x, y, 0.1, 0.1) for x in (-0.2, 0.2) for y in (-0.2, 0.2))
+    rectangle(-0.2, -0.2, 0.1, 0.1),
+    rectangle(-0.2, 0.2, 0.1, 0.1),
+    rectangle(0.2, -0.2, 0.1, 0.1),
+    rectangle(0.2, 0.2, 0.1, 0.1),
 )
 
 # In the order in which they are painted.

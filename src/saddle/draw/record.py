@@ -41,7 +41,8 @@ def totals(task: HostTask, policy: Policy, seed: int, steps: int) -> tuple[np.nd
     rewards = [0.0]
     costs = [np.zeros(len(task.spec.constraints))]
     for draw in _draws(jax.random.key(seed), steps):
-        action = np.asarray(act(np.asarray(obs[0], np.float32), draw), np.float32)
+        seen = np.asarray(obs[0], np.float32)
+        action = np.asarray(act(seen, draw), np.float32)
         now = worlds.step(action[None])
         obs = now.obs
         rewards.append(float(now.reward[0]))
@@ -65,20 +66,30 @@ def body(task: NativeTask, policy: Policy, name: str, seed: int, steps: int) -> 
     rewards = [0.0]
     costs = [0.0]
     for draw in _draws(jax.random.key(seed), steps):
-        action = np.asarray(act(obs[0].astype(np.float32), draw), np.float32)
-        made = worlds.advance(action[None])
-        obs = made.obs
-        velocity = made.velocity[0]
+        seen = obs[0].astype(np.float32)
+        action = np.asarray(act(seen, draw), np.float32)
+        now = worlds.advance(action[None])
+        obs = now.obs
+        velocity = now.velocity[0]
+        speed = np.linalg.norm(velocity) if worlds.body.free else velocity[0]
         positions.append(worlds.qpos[0].copy())
-        speeds.append(float(np.linalg.norm(velocity) if worlds.body.free else velocity[0]))
-        rewards.append(float(made.reward[0]))
-        costs.append(float(made.cost[0, 0]))
-        if made.terminated[0] or made.truncated[0]:
+        speeds.append(float(speed))
+        rewards.append(float(now.reward[0]))
+        costs.append(float(now.cost[0, 0]))
+        if now.terminated[0] or now.truncated[0]:
             break
-    columns = (np.array(column) for column in (positions, speeds, rewards, costs))
-    return Run(worlds.body, name, seed, *columns)
+    return Run(
+        worlds.body,
+        name,
+        seed,
+        qpos=np.array(positions),
+        speed=np.array(speeds),
+        reward=np.array(rewards),
+        cost=np.array(costs),
+    )
 
 
 def _draws(key: Array, steps: int) -> Array:
     """A key for each step's action. They do not come from the key that the world begins with."""
-    return jax.random.split(jax.random.fold_in(key, 1), steps)
+    of_actions = jax.random.fold_in(key, 1)
+    return jax.random.split(of_actions, steps)

@@ -14,7 +14,8 @@ from saddle.tasks.point.lidar import BINS
 from saddle.tasks.point.scripted import SENSORS
 from saddle.tasks.point.view import TopView
 
-ROOM, CLEAR = 0.35, 0.5  # m, kept around the arena, and around the ways of what moves
+ROOM = 0.35  # m, kept around the arena
+CLEAR = 0.5  # m, kept around the ways of what moves
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,13 @@ class Episode:
         """Centre x, y and half-width of the square that shows the arena and the ways of robot, vase
         and box.
         """
-        movers = [kind for kind in ("robot", "vase", "box") if kind in poses(self.states[0])]
-        ways = np.array([poses(state)[kind][0, :2] for state in self.states for kind in movers])
+        places = []
+        for state in self.states:
+            there = poses(state)
+            for mover in ("robot", "vase", "box"):
+                if mover in there:
+                    places.append(there[mover][0, :2])
+        ways = np.array(places)
         edge = EXTENT + ROOM
         low = np.minimum(ways.min(axis=0) - CLEAR, -edge)
         high = np.maximum(ways.max(axis=0) + CLEAR, edge)
@@ -87,7 +93,9 @@ def top_view(task: Any) -> TopView:
 def yaw(quaternion: np.ndarray) -> np.ndarray:
     """Heading of a body, seen from above. quaternion [..., 4] as w, x, y, z."""
     w, x, y, z = np.moveaxis(quaternion, -1, 0)
-    return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    sine = 2 * (w * z + x * y)
+    cosine = 1 - 2 * (y * y + z * z)
+    return np.arctan2(sine, cosine)
 
 
 def poses(state: Any) -> dict[str, np.ndarray]:
@@ -95,9 +103,11 @@ def poses(state: Any) -> dict[str, np.ndarray]:
     has.
     """
     robot = state.agent[None, :3]
-    found = {"robot": robot, "nose": robot, "alarm": robot[: int(np.sum(state.cost) > 0)]}
+    pays = np.sum(state.cost) > 0
+    found = {"robot": robot, "nose": robot, "alarm": robot if pays else robot[:0]}
     if hasattr(state, "hazards"):
-        found["wide hazard" if hasattr(state, "box") else "hazard"] = _standing(state.hazards)
+        kind = "wide hazard" if hasattr(state, "box") else "hazard"
+        found[kind] = _standing(state.hazards)
     if hasattr(state, "goal"):
         found["goal"] = _standing(state.goal[None])
     if hasattr(state, "buttons"):
@@ -121,9 +131,9 @@ def lidar(state: State) -> np.ndarray:
 
 def _standing(xy: np.ndarray) -> np.ndarray:
     """[n, 2] -> [n, 3]: things without a heading."""
-    return np.concatenate([xy, np.zeros((len(xy), 1))], axis=1)
+    return np.column_stack([xy, np.zeros(len(xy))])
 
 
 def _free(bodies: np.ndarray) -> np.ndarray:
     """[n, 13] -> [n, 3]: free bodies seen from above."""
-    return np.concatenate([bodies[:, :2], yaw(bodies[:, 3:7])[:, None]], axis=1)
+    return np.column_stack([bodies[:, :2], yaw(bodies[:, 3:7])])

@@ -39,7 +39,7 @@ def draw_trail(ax: Axes, episode: Episode) -> None:
     """
     way = episode.positions
     segments = np.stack([way[:-1], way[1:]], axis=1)
-    time = np.linspace(0, 1, max(len(segments), 1))
+    colours_of_time = TRAIL(np.linspace(0, 1, max(len(segments), 1)))
     paid = episode.costs[1:] > 0
 
     def add(lines: np.ndarray, colours: Any, width: float, above: int) -> None:
@@ -50,7 +50,7 @@ def draw_trail(ax: Axes, episode: Episode) -> None:
 
     add(segments[paid], looks.COST, 7, 11)
     add(segments, "white", 3.4, 12)
-    add(segments, TRAIL(time), 2.2, 13)
+    add(segments, colours_of_time, 2.2, 13)
     ax.plot(*way[0], **_start(), zorder=20)
     if episode.goals is not None:
         ax.plot(*way[episode.goals].T, **_reached(), zorder=21)
@@ -61,23 +61,23 @@ def draw_past(ax: Axes, episode: Episode) -> None:
     first = episode.states[0]
     goals = episode.goals
     if hasattr(first, "goal") and goals is not None:
-        reached = np.array([episode.states[step - 1].goal for step in np.flatnonzero(goals)])  # type: ignore[attr-defined]
-        _reached_goals(ax, reached.reshape(-1, 2), LABEL_ROOM * episode.view[2])
+        # After the step that reached it there is another goal.
+        before: list[Any] = [episode.states[step - 1] for step in np.flatnonzero(goals).tolist()]
+        reached = np.array([state.goal for state in before]).reshape(-1, 2)
+        _, _, half_width = episode.view
+        _reached_goals(ax, reached, LABEL_ROOM * half_width)
     for kind in ("vase", "box"):
         if hasattr(first, kind):
-            _moved(ax, kind, np.array([scene.poses(state)[kind][0] for state in episode.states]))
+            way = np.array([scene.poses(state)[kind][0] for state in episode.states])
+            _moved(ax, kind, way)
 
 
 def _reached_goals(ax: Axes, goals: np.ndarray, room: float) -> None:
     """Outlines of goals [n, 2], numbered in their order; those within `room` metres share one
     label.
     """
-    outline = placed(LOOKS["goal"].outline, np.column_stack([goals, np.zeros(len(goals))]))
-    ax.add_patch(
-        PathPatch(
-            outline, fc="none", ec=to_rgba(looks.GOAL, 0.6), lw=1.1, ls=(0, (3, 2)), zorder=1.9
-        )
-    )
+    poses = np.column_stack([goals, np.zeros(len(goals))])
+    _dashed(ax, "goal", poses, to_rgba(looks.GOAL, 0.6))
     style: dict[str, Any] = {
         "color": looks.GOAL,
         "size": 12,
@@ -87,30 +87,31 @@ def _reached_goals(ax: Axes, goals: np.ndarray, room: float) -> None:
     }
     labels: list[Text] = []
     for number, place in enumerate(goals, 1):
-        near = [text for text in labels if np.hypot(*(place - text.get_position())) < room]
+        near = [label for label in labels if np.hypot(*(place - label.get_position())) < room]
         if near:
-            near[0].set_text(f"{near[0].get_text()}, {number}")
+            shared = near[0]
+            shared.set_text(f"{shared.get_text()}, {number}")
             continue
-        labels.append(ax.text(place[0], place[1], str(number), **style, zorder=22))
-        labels[-1].set_path_effects([patheffects.withStroke(linewidth=3, foreground="white")])
+        label = ax.text(place[0], place[1], str(number), **style, zorder=22)
+        label.set_path_effects([patheffects.withStroke(linewidth=3, foreground="white")])
+        labels.append(label)
 
 
 def _moved(ax: Axes, kind: str, way: np.ndarray) -> None:
     """Where a free body stood at first and how it got away. way [T + 1, 3]."""
-    if np.abs(way - way[0])[:, :2].max() < 0.02:
+    far = np.abs(way - way[0])[:, :2].max()
+    if far < 0.02:
         return
-    colour = LOOKS[kind].edge[0]
-    ax.add_patch(
-        PathPatch(
-            placed(LOOKS[kind].outline, way[:1]),
-            fc="none",
-            ec=colour,
-            lw=1.1,
-            ls=(0, (3, 2)),
-            zorder=1.9,
-        )
-    )
-    ax.plot(*way[:, :2].T, color=colour, lw=1.3, zorder=10.5)
+    colour, _ = LOOKS[kind].edge
+    _dashed(ax, kind, way[:1], colour)
+    x, y, _ = way.T
+    ax.plot(x, y, color=colour, lw=1.3, zorder=10.5)
+
+
+def _dashed(ax: Axes, kind: str, poses: np.ndarray, colour: Any) -> None:
+    """Outlines of things of a kind at poses [n, 3]."""
+    outline = placed(LOOKS[kind].outline, poses)
+    ax.add_patch(PathPatch(outline, fc="none", ec=colour, lw=1.1, ls=(0, (3, 2)), zorder=1.9))
 
 
 def _start() -> dict[str, Any]:

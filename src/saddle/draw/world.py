@@ -19,7 +19,9 @@ from saddle.tasks.point.layout import EXTENT
 from saddle.tasks.point.lidar import BINS
 from saddle.tasks.point.view import TopView
 
-LIDAR_RADIUS, LIDAR_STEP, LIDAR_WIDTH = 0.24, 0.07, 0.055  # m, of the rings of bins
+LIDAR_RADIUS = 0.24  # m, of the innermost ring of bins
+LIDAR_STEP = 0.07  # m, from one ring to the next
+LIDAR_WIDTH = 0.055  # m
 FAR = 1e3  # m, farther than any view reaches
 NOTHING = Path(np.zeros((0, 2)))
 
@@ -32,13 +34,14 @@ class World:
     ) -> None:
         self._patches = {}
         for order, (kind, look) in enumerate(LOOKS.items()):
+            over_trail = kind in ("alarm", "nose", "robot")
             patch = PathPatch(
                 NOTHING,
                 facecolor=to_rgba(*look.face),
                 edgecolor=to_rgba(*look.edge),
                 linewidth=look.width,
                 linestyle=look.dashes,
-                zorder=30 + order if kind in ("alarm", "nose", "robot") else 2 + order / 20,
+                zorder=30 + order if over_trail else 2 + order / 20,
                 animated=animated,
             )
             self._patches[kind] = ax.add_patch(patch)
@@ -53,17 +56,18 @@ class World:
     @property
     def above(self) -> list[Artist]:
         """What lies over the trail: the robot and its lidar."""
-        rings = [self._rings] if self._rings else []
-        return [*rings, *(patch for patch in self._patches.values() if patch.get_zorder() >= 10)]
+        patches = [patch for patch in self._patches.values() if patch.get_zorder() >= 10]
+        return [self._rings, *patches] if self._rings else [*patches]
 
     def update(self, state: State) -> None:
         """Move everything to where the state has it."""
         there = scene.poses(state)
+        nowhere = np.zeros((0, 3))
         for kind, patch in self._patches.items():
-            patch.set_path(placed(LOOKS[kind].outline, there[kind]) if kind in there else NOTHING)
+            patch.set_path(placed(LOOKS[kind].outline, there.get(kind, nowhere)))
         if self._rings:
-            x, y, heading = there["robot"][0]
-            self._rings.set_transform(Affine2D().rotate(heading).translate(x, y) + self._to_data)
+            around_robot = _moved_to(there["robot"][0])
+            self._rings.set_transform(around_robot + self._to_data)
             self._rings.set_alpha(list(0.07 + 0.93 * scene.lidar(state).ravel()))
 
 
@@ -71,9 +75,14 @@ def placed(outline: Path, poses: np.ndarray) -> Path:
     """One path with a copy of the outline at every pose [n, 3]."""
     if not len(poses):
         return NOTHING
-    return Path.make_compound_path(
-        *(Affine2D().rotate(a).translate(x, y).transform_path(outline) for x, y, a in poses)
-    )
+    copies = [_moved_to(pose).transform_path(outline) for pose in poses]
+    return Path.make_compound_path(*copies)
+
+
+def _moved_to(pose: np.ndarray) -> Affine2D:
+    """From the frame of a thing to the world's. pose: x, y, yaw."""
+    x, y, heading = pose
+    return Affine2D().rotate(heading).translate(x, y)
 
 
 def floor(ax: Axes, view: TopView, square: tuple[float, float, float]) -> None:
@@ -103,25 +112,19 @@ def show(ax: Axes, square: tuple[float, float, float]) -> None:
     """Look at a square: centre x, y and half-width; a wider or taller picture shows more."""
     x, y, half = square
     box = ax.get_window_extent()
-    wide = box.width / min(box.width, box.height)
-    tall = box.height / min(box.width, box.height)
-    ax.set(xlim=(x - half * wide, x + half * wide), ylim=(y - half * tall, y + half * tall))
+    shorter = min(box.width, box.height)
+    half_width = half * (box.width / shorter)
+    half_height = half * (box.height / shorter)
+    ax.set(xlim=(x - half_width, x + half_width), ylim=(y - half_height, y + half_height))
 
 
 def _strip(ax: Axes, boundary: float) -> None:
     """The strip that is free, and the land beyond that costs."""
     ax.set_facecolor(looks.FLOOR)
+    colour = to_rgba(looks.COST, 0.13)
     for side in (-1, 1):
-        ax.add_patch(
-            Rectangle(
-                (side * boundary, -FAR),
-                side * FAR,
-                2 * FAR,
-                fc=to_rgba(looks.COST, 0.13),
-                ec="none",
-                zorder=0,
-            )
-        )
+        corner = (side * boundary, -FAR)
+        ax.add_patch(Rectangle(corner, side * FAR, 2 * FAR, fc=colour, ec="none", zorder=0))
         ax.axvline(side * boundary, color=looks.COST, lw=1.6, zorder=1.5)
 
 
@@ -132,23 +135,23 @@ def _circle(ax: Axes, radius: float) -> None:
     )
     head = np.array([[0.11, 0], [-0.07, 0.075], [-0.03, 0], [-0.07, -0.075]])
     for angle in np.pi * np.array([0.5, 1.5]):
-        onto = (
-            Affine2D()
-            .rotate(angle + np.pi / 2)
-            .translate(radius * np.cos(angle), radius * np.sin(angle))
-        )
+        x = radius * np.cos(angle)
+        y = radius * np.sin(angle)
+        onto = _moved_to(np.array([x, y, angle + np.pi / 2]))
         ax.add_patch(Polygon(onto.transform(head), fc=looks.GOAL, ec="none", zorder=1.7))
 
 
 def _lidar_rings(ax: Axes, view: TopView, animated: bool) -> PolyCollection:
     """One ring of 16 bins per lidar around the robot, in the colour of what it sees."""
-    wedges, colours = [], []
+    wedges = []
+    colours = []
     for ring, kind in enumerate(view.lidars):
         inner = LIDAR_RADIUS + ring * LIDAR_STEP
+        outer = inner + LIDAR_WIDTH
         for k in range(BINS):
             angle = 2 * np.pi * np.linspace(k + 0.04, k + 0.96, 6) / BINS
             arc = np.column_stack([np.cos(angle), np.sin(angle)])
-            wedges.append(np.concatenate([inner * arc, (inner + LIDAR_WIDTH) * arc[::-1]]))
+            wedges.append(np.concatenate([inner * arc, outer * arc[::-1]]))
             colours.append(looks.LIDARS[kind])
     rings = PolyCollection(
         wedges, facecolors=colours, edgecolors="none", zorder=25, animated=animated
@@ -180,13 +183,10 @@ class Stage:
         renderer = self._canvas.get_renderer()
         for artist in moving:
             artist.draw(renderer)
-        width, height = self._canvas.get_width_height()
+        size = self._canvas.get_width_height()
+        pixels = np.asarray(self._canvas.buffer_rgba())
         # Pillow drops the alpha channel many times faster than a strided copy does.
-        return np.array(
-            Image.frombuffer(
-                "RGBA", (width, height), np.asarray(self._canvas.buffer_rgba())
-            ).convert("RGB")
-        )
+        return np.array(Image.frombuffer("RGBA", size, pixels).convert("RGB"))
 
 
 class Canvas:

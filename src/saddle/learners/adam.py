@@ -43,19 +43,33 @@ def step(
     """Scale the gradient to at most max_norm, then descend. size [] is its norm, where that is
     known.
     """
-    scale = jnp.minimum(1.0, max_norm / ((norm(grads) if size is None else size) + 1e-6))
+    if size is None:
+        size = norm(grads)
+    scale = jnp.minimum(1.0, max_norm / (size + 1e-6))
     count = state.count + 1
-    mu = jax.tree.map(
-        lambda m, g: BETA_1 * m.astype(g.dtype) + (1 - BETA_1) * scale * g, state.mu, grads
-    )
-    nu = jax.tree.map(lambda v, g: BETA_2 * v + (1 - BETA_2) * (scale * g) ** 2, state.nu, grads)
-    size = lr / (1 - BETA_1**count)
+
+    def first_moment(m: Array, g: Array) -> Array:
+        return BETA_1 * m.astype(g.dtype) + (1 - BETA_1) * scale * g
+
+    def second_moment(v: Array, g: Array) -> Array:
+        return BETA_2 * v + (1 - BETA_2) * (scale * g) ** 2
+
+    mu = jax.tree.map(first_moment, state.mu, grads)
+    nu = jax.tree.map(second_moment, state.nu, grads)
+    rate = lr / (1 - BETA_1**count)
     spread = jnp.sqrt(1 - BETA_2**count)
-    descend = lambda p, m, v: p - size * m / (jnp.sqrt(v) / spread + EPSILON)
+
+    def descend(p: Array, m: Array, v: Array) -> Array:
+        return p - rate * m / (jnp.sqrt(v) / spread + EPSILON)
+
     kept = jax.tree.map(lambda new, old: new.astype(old.dtype), mu, state.mu)
     return Adam(kept, nu, count), jax.tree.map(descend, params, mu, nu)
 
 
 def narrow(state: Adam, dtype: DTypeLike) -> Adam:
     """With the first moment of every matrix rounded to dtype, which `step` then keeps it in."""
-    return state._replace(mu=jax.tree.map(lambda m: m.astype(dtype) if m.ndim > 1 else m, state.mu))
+
+    def rounded(m: Array) -> Array:
+        return m.astype(dtype) if m.ndim > 1 else m
+
+    return state._replace(mu=jax.tree.map(rounded, state.mu))

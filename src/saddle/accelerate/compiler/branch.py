@@ -17,19 +17,19 @@ class Branch:
     function: Callable[[Any], Any]
     arguments: tuple[jax.ShapeDtypeStruct, ...]  # [1, ...], leaves of the one argument
     tree: Any  # of that argument
-    results: tuple[
-        tuple[int, np.dtype], ...
-    ]  # how many numbers each leaf has in a world, and of what type
+    # How many numbers each leaf has in a world, and of what type
+    results: tuple[tuple[int, np.dtype], ...]
 
     @classmethod
     def of(cls, function: Callable[[Any], Any], x: Any, default: Any) -> "Branch":
         """From the function's argument and result; leaves [N, ...], arrays or shapes."""
         leaves, tree = jax.tree.flatten(x)
-        shapes = tuple(jax.ShapeDtypeStruct((1, *leaf.shape[1:]), leaf.dtype) for leaf in leaves)
-        sizes = tuple(
-            (leaf.size // leaf.shape[0], np.dtype(leaf.dtype)) for leaf in jax.tree.leaves(default)
-        )
-        return cls(function, shapes, tree, sizes)
+        shapes = [jax.ShapeDtypeStruct((1, *leaf.shape[1:]), leaf.dtype) for leaf in leaves]
+        results = []
+        for leaf in jax.tree.leaves(default):
+            worlds = leaf.shape[0]
+            results.append((leaf.size // worlds, np.dtype(leaf.dtype)))
+        return cls(function, tuple(shapes), tree, tuple(results))
 
     @property
     def name(self) -> str:
@@ -39,8 +39,11 @@ class Branch:
     def traced(self) -> tuple[Any, list[Any], list[tuple[int, np.dtype]]]:
         """The jaxpr for one world, its arguments' types, and `results`."""
         x = jax.tree.unflatten(self.tree, self.arguments)
+
+        def anew(x: Any) -> Any:  # a function of its own: traces are cached by function
+            return self.function(x)
+
         with rolled():
-            jaxpr = jax.make_jaxpr(lambda x: self.function(x))(
-                x
-            )  # a function of its own: traces are cached by function
-        return jaxpr, [v.aval for v in getattr(jaxpr, "jaxpr", jaxpr).invars], list(self.results)
+            jaxpr = jax.make_jaxpr(anew)(x)
+        inputs = getattr(jaxpr, "jaxpr", jaxpr).invars
+        return jaxpr, [variable.aval for variable in inputs], list(self.results)

@@ -19,12 +19,34 @@ class Activation(NamedTuple):
     both: Callable[[Array], tuple[Array, Array]]
 
 
-def _elu(y: Array) -> tuple[Array, Array]:
-    below = jnp.exp(jnp.minimum(y, 0.0))  # 1 above zero, as the slope is
-    return jnp.maximum(y, below - 1.0), below  # exp(y) - 1 is nowhere less than y
+def _elu(y: Array) -> Array:
+    return _elu_both(y)[0]
 
 
-def _then(value: Callable[[Array], Array], slope: Callable[[Array], Array]) -> Activation:
+def _elu_slope(h: Array) -> Array:
+    return jnp.minimum(h, 0.0) + 1.0
+
+
+def _elu_both(y: Array) -> tuple[Array, Array]:
+    slope = jnp.exp(jnp.minimum(y, 0.0))
+    return jnp.maximum(y, slope - 1.0), slope  # exp(y) - 1 is nowhere less than y
+
+
+def _tanh_slope(h: Array) -> Array:
+    return 1.0 - h * h
+
+
+def _relu(y: Array) -> Array:
+    return jnp.maximum(y, 0.0)
+
+
+def _relu_slope(h: Array) -> Array:
+    return (h > 0).astype(h.dtype)
+
+
+def _one_after_the_other(
+    value: Callable[[Array], Array], slope: Callable[[Array], Array]
+) -> Activation:
     def both(y: Array) -> tuple[Array, Array]:
         h = value(y)
         return h, slope(h)
@@ -33,7 +55,7 @@ def _then(value: Callable[[Array], Array], slope: Callable[[Array], Array]) -> A
 
 
 ACTIVATIONS = {
-    "elu": Activation(lambda y: _elu(y)[0], lambda h: jnp.minimum(h, 0.0) + 1.0, _elu),
-    "tanh": _then(jnp.tanh, lambda h: 1.0 - h * h),
-    "relu": _then(lambda y: jnp.maximum(y, 0.0), lambda h: (h > 0).astype(h.dtype)),
+    "elu": Activation(_elu, _elu_slope, _elu_both),
+    "tanh": _one_after_the_other(jnp.tanh, _tanh_slope),
+    "relu": _one_after_the_other(_relu, _relu_slope),
 }

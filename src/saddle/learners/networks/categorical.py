@@ -42,17 +42,20 @@ class Categorical:
 
     def log_prob(self, output: Array, log_std: Array, action: Array) -> Array:
         """Log probability of action [..., actions] -> [...]."""
-        return jnp.sum(self._log_probs(output) * self._one_hot(action), -1)
+        log_probs = self._log_probs(output)
+        return jnp.sum(log_probs * self._one_hot(action), -1)
 
     def score(self, output: Array, log_std: Array, action: Array) -> Score:
         """[N, outputs], and [N, 0]."""
         slope = self._one_hot(action) - jnp.exp(self._log_probs(output))
-        return Score(output=slope, log_std=jnp.zeros((*slope.shape[:-1], 0)))
+        no_spread = jnp.zeros((*slope.shape[:-1], 0))
+        return Score(output=slope, log_std=no_spread)
 
     def kl(self, old: Array, old_log_std: Array, new: Array, new_log_std: Array) -> Array:
         """[..., outputs] -> [...]."""
         before = self._log_probs(old)
-        return jnp.sum(jnp.exp(before) * (before - self._log_probs(new)), -1)
+        probabilities = jnp.exp(before)
+        return jnp.sum(probabilities * (before - self._log_probs(new)), -1)
 
     def entropy(self, output: Array, log_std: Array) -> Array:
         """In nats. [..., outputs] -> []."""
@@ -60,11 +63,13 @@ class Categorical:
 
     def entropy_slope(self, output: Array, log_std: Array) -> tuple[Array | None, Array]:
         """[N, outputs], and [0]."""
-        found = self._log_probs(output)
-        spread = jnp.repeat(
-            self._entropies(output), jnp.array(self.choices), -1, total_repeat_length=self.outputs
+        log_probs = self._log_probs(output)
+        counts = jnp.array(self.choices)
+        entropies = jnp.repeat(
+            self._entropies(output), counts, axis=-1, total_repeat_length=self.outputs
         )
-        return -jnp.exp(found) * (found + spread) / len(self.choices), jnp.zeros_like(log_std)
+        slope = -jnp.exp(log_probs) * (log_probs + entropies) / len(self.choices)
+        return slope, jnp.zeros_like(log_std)
 
     def _entropies(self, output: Array) -> Array:
         """Of each action. [..., outputs] -> [..., actions]."""

@@ -38,7 +38,8 @@ class Gaussian:
     def log_prob(self, output: Array, log_std: Array, action: Array) -> Array:
         """Log density. [..., action_dim] -> [...]."""
         scaled = (action - output) * jnp.exp(-log_std)
-        return jnp.sum(-0.5 * scaled**2 - log_std - 0.5 * jnp.log(2 * jnp.pi), axis=-1)
+        log_density = -0.5 * scaled**2 - log_std - 0.5 * jnp.log(2 * jnp.pi)
+        return jnp.sum(log_density, axis=-1)
 
     def score(self, output: Array, log_std: Array, action: Array) -> Score:
         """[N, action_dim] each."""
@@ -50,13 +51,15 @@ class Gaussian:
         """Of diagonal Gaussians. [..., action_dim] -> [...]."""
         ratio = jnp.exp(2 * (old_log_std - new_log_std))
         shift = ((old - new) * jnp.exp(-new_log_std)) ** 2
-        return jnp.sum(0.5 * (ratio + shift - 1) + new_log_std - old_log_std, axis=-1)
+        of_each = 0.5 * (ratio + shift - 1) + new_log_std - old_log_std
+        return jnp.sum(of_each, axis=-1)
 
     def entropy(self, output: Array, log_std: Array) -> Array:
         """Averaged over action_dim as the published study's learner does; the same for all
         outputs.
         """
-        return jnp.mean(0.5 + 0.5 * jnp.log(2 * jnp.pi) + log_std, axis=-1)
+        of_each = 0.5 + 0.5 * jnp.log(2 * jnp.pi) + log_std
+        return jnp.mean(of_each, axis=-1)
 
     def entropy_slope(self, output: Array, log_std: Array) -> tuple[Array | None, Array]:
         """It depends on the spread alone."""

@@ -206,27 +206,34 @@ def _next_values(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: A
 
     places = jax.vmap(places_of)(by_member(unknown))  # [M, ...], then any
 
+    def put(known: Array, here: Array, found: Array) -> Array:
+        return known.at[here].set(found)
+
     def evaluate_some(carry: tuple[Array, Array]) -> tuple[Array, Array]:
         start, known = carry
         here = jax.lax.dynamic_slice_in_dim(places, start, some, axis=1)
         obs = rollout.next_obs[here // worlds, jnp.arange(members)[:, None], here % worlds]
-        put = jax.vmap(lambda known, here, found: known.at[here].set(found))
-        return start + some, put(known, here, _evaluate(ppo, critics, obs))
+        end = start + some
+        found = _evaluate(ppo, critics, obs)
+        return end, jax.vmap(put)(known, here, found)
 
     most = unknown.sum((0, 2)).max()
+
+    def some_left(carry: tuple[Array, Array]) -> Array:
+        start, _ = carry
+        return start < most
+
     known = by_member(jnp.roll(values, -1, axis=0))
-    _, known = jax.lax.while_loop(
-        lambda carry: carry[0] < most, evaluate_some, (jnp.zeros_like(most), known)
-    )
+    _, known = jax.lax.while_loop(some_left, evaluate_some, (jnp.zeros_like(most), known))
     return by_time(known, steps)
 
 
 def _advantages(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: Array) -> Array:
     """[T, M, W, S], as they come."""
     next_values = _next_values(ppo, critics, rollout, values)
-    m = rollout.signal.shape[-1] - 1
-    gamma = jnp.array([ppo.gamma] + [ppo.cost_gamma] * m)
-    lam = jnp.array([ppo.lam] + [ppo.cost_lam] * m)
+    constraints = rollout.signal.shape[-1] - 1
+    gamma = jnp.array([ppo.gamma] + [ppo.cost_gamma] * constraints)
+    lam = jnp.array([ppo.lam] + [ppo.cost_lam] * constraints)
     return advantages.gae(
         rollout.signal, values, next_values, rollout.terminated, rollout.ended, gamma, lam
     )
@@ -234,9 +241,10 @@ def _advantages(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout, values: Ar
 
 def _finite_members(tree: object) -> Array:
     """Whether all of a member's numbers are finite. Leaves [M, ...] -> [M]."""
-    finite = [
-        jnp.isfinite(leaf).all(axis=tuple(range(1, leaf.ndim))) for leaf in jax.tree.leaves(tree)
-    ]
+    finite = []
+    for leaf in jax.tree.leaves(tree):
+        own_axes = tuple(range(1, leaf.ndim))
+        finite.append(jnp.isfinite(leaf).all(axis=own_axes))
     return jnp.stack(finite).all(0)
 
 
@@ -245,7 +253,8 @@ def _explained_variance(values: Array, targets: Array) -> Array:
     do not vary.
     """
     spread = targets.var(1)
-    share = 1 - (targets - values).var(1) / jnp.where(spread > 0, spread, 1.0)
+    left = (targets - values).var(1)
+    share = 1 - left / jnp.where(spread > 0, spread, 1.0)
     return jnp.where(spread > 0, share, 0.0)
 
 

@@ -5,6 +5,7 @@ the actor runs forward and back once, and each surrogate (reward, each cost, cli
 the samples' gradients anew.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -75,13 +76,14 @@ def outputs(ppo: PPO, view: Any, x: Array) -> Array:
     """
     count, inputs = x.shape
     block = min(count, BLOCK)
-    blocks = jnp.pad(x, ((0, -count % block), (0, 0))).reshape(-1, block, inputs)
+    filled = jnp.pad(x, ((0, -count % block), (0, 0)))
+    blocks = filled.reshape(-1, block, inputs)
 
     def of_block(x: Array) -> Array:
         return choose(ppo).output(ppo, view, x)
 
     found = jax.lax.map(of_block, blocks)
-    return found.reshape(blocks.size // inputs, -1)[:count]
+    return found.reshape(len(filled), -1)[:count]
 
 
 def init(key: Array, ppo: PPO, obs_dim: int, family: Distribution, constraints: int) -> PPOState:
@@ -102,19 +104,24 @@ def split(ppo: PPO, state: PPOState) -> tuple[PPOState, tuple]:
     """The state between two minibatches: what products take of each network, after the rest of
     it.
     """
-    parts = [choose(ppo).split(ppo, net) for net in (state.actor.net, *state.critics)]
-    (actor, *critics), held = zip(*parts, strict=True)
-    rest = state._replace(actor=state.actor._replace(net=actor), critics=tuple(critics))
-    return rest, held
+    networks = (state.actor.net, *state.critics)
+    parts = [choose(ppo).split(ppo, net) for net in networks]
+    remainders, held = zip(*parts, strict=True)
+    return _with_networks(state, remainders), held
 
 
 def join(ppo: PPO, rest: PPOState, held: tuple) -> tuple[PPOState, Views]:
     """The state that `split` took apart, and its networks' views."""
     remainders = (rest.actor.net, *rest.critics)
     wholes = [choose(ppo).join(ppo, *parts) for parts in zip(remainders, held, strict=True)]
-    (actor, *critics), (actor_view, *critic_views) = zip(*wholes, strict=True)
-    state = rest._replace(actor=rest.actor._replace(net=actor), critics=tuple(critics))
-    return state, Views(actor_view, tuple(critic_views))
+    networks, (actor_view, *critic_views) = zip(*wholes, strict=True)
+    return _with_networks(rest, networks), Views(actor_view, tuple(critic_views))
+
+
+def _with_networks(state: PPOState, networks: Sequence[Net]) -> PPOState:
+    """The state with other networks: the actor's, then the critics."""
+    actor, *critics = networks
+    return state._replace(actor=state.actor._replace(net=actor), critics=tuple(critics))
 
 
 def minibatch(
@@ -127,28 +134,27 @@ def minibatch(
     lr: Array,
 ) -> tuple[PPOState, Stats]:
     """One step of every network. views are the state's; weight [N] sums to 1; lr is the actor's."""
+    backend = choose(ppo)
     critics = []
     critic_adams = []
     losses = []
     signals = zip(state.critics, state.critic_adams, views.critics, samples.target.T, strict=True)
     for critic, moments, view, target in signals:
-        grads, error = choose(ppo).regression(ppo, view, samples.obs, target, weight)
-        moments, critic = critic_step(ppo, critic, choose(ppo).weights(view), moments, grads)
+        grads, error = backend.regression(ppo, view, samples.obs, target, weight)
+        moments, critic = critic_step(ppo, critic, backend.weights(view), moments, grads)
         critics.append(critic)
         critic_adams.append(moments)
         losses.append(jnp.sum(weight * error**2))
 
-    actor_grads, beta, loss, (reward_norm, cost_norms) = _actor_gradient(
-        ppo, family, state, views.actor, samples, weight
-    )
-    actor_adam, actor = adam.step(state.actor_adam, state.actor, actor_grads, lr, ppo.max_grad_norm)
-    after = PPOState(actor, tuple(critics), actor_adam, tuple(critic_adams), beta)
+    found = _actor_gradient(ppo, family, state, views.actor, samples, weight)
+    actor_adam, actor = adam.step(state.actor_adam, state.actor, found.grads, lr, ppo.max_grad_norm)
+    after = PPOState(actor, tuple(critics), actor_adam, tuple(critic_adams), found.beta)
     stats = Stats(
-        loss_pi=loss,
+        loss_pi=found.loss,
         loss_v=jnp.stack(losses),
-        grad_r=reward_norm,
-        grad_c=cost_norms,
-        grad_pi=adam.norm(actor_grads),
+        grad_r=found.norms.reward,
+        grad_c=found.norms.costs,
+        grad_pi=adam.norm(found.grads),
     )
     return after, stats
 
@@ -170,6 +176,22 @@ def critic_step(
     return adam.step(moments, critic, penalised(critic), ppo.critic_lr, ppo.max_grad_norm, size)
 
 
+class _Norms(NamedTuple):
+    """Of the gradients of mean(ratio * A), NaN where nobody needs them."""
+
+    reward: Array  # []
+    costs: Array  # [m]
+
+
+class _ActorGradient(NamedTuple):
+    """What a minibatch says of the actor."""
+
+    grads: Actor  # of the clipped loss
+    loss: Array  # []
+    beta: Array  # [m], after the minibatch
+    norms: _Norms  # of the surrogates that are not clipped
+
+
 def _actor_gradient(
     ppo: PPO,
     family: Distribution,
@@ -177,34 +199,36 @@ def _actor_gradient(
     view: Any,
     samples: Samples,
     weight: Array,
-) -> tuple[Actor, Array, Array, tuple[Array, Array]]:
-    """Gradient of the clipped loss, beta after it, the loss, and the norms of the unclipped
-    surrogates' gradients.
-    """
+) -> _ActorGradient:
+    """Forward and back once, then the samples' gradients weighed for each surrogate."""
     log_std = state.actor.log_std
     scores = _scores(ppo, family, state.actor, view, samples)
     ratio = jnp.exp(scores.log_prob - samples.log_prob)
     norms, deltas = _surrogate_norms(ppo, view, scores, weight * ratio, samples.advantage)
-    off = ppo.rsi == "off"
-    beta = jnp.ones_like(state.beta) if off else scale.refreshed(ppo, state.beta, *norms)
+    if ppo.rsi == "off":
+        beta = jnp.ones_like(state.beta)
+    else:
+        beta = scale.refreshed(ppo, state.beta, norms.reward, norms.costs)
     weigh = _apart if ppo.clip_apart else _combined
     reward_advantage = samples.advantage[:, 0]
     cost_advantages = samples.advantage[:, 1:]
     advantages = weigh(reward_advantage, cost_advantages, samples.lam, beta)  # [O, N]
 
-    clipped = jnp.clip(ratio, 1 - ppo.clip, 1 + ppo.clip) * advantages
+    low = 1 - ppo.clip
+    high = 1 + ppo.clip
+    clipped = jnp.clip(ratio, low, high) * advantages
     surrogate = jnp.sum(weight * jnp.minimum(ratio * advantages, clipped))
     loss = -surrogate - ppo.entropy * family.entropy(scores.output, log_std)
 
-    free = jnp.where(advantages > 0, ratio <= 1 + ppo.clip, ratio >= 1 - ppo.clip)
+    free = jnp.where(advantages > 0, ratio <= high, ratio >= low)
     # [N], of each sample's score in the loss's gradient
     pull = -weight * ratio * jnp.sum(advantages * free, 0)
     (net,) = choose(ppo).weighted_gradients(ppo, view, scores.trace, deltas, pull[None])
     bonus = _entropy_gradient(ppo, family, view, scores, log_std, weight)
     if bonus.net is not None:
-        net = jax.tree.map(lambda g, h: g - ppo.entropy * h, net, bonus.net)
+        net = jax.tree.map(lambda loss, bonus: loss - ppo.entropy * bonus, net, bonus.net)
     spread = pull @ scores.slope.log_std - ppo.entropy * bonus.log_std
-    return Actor(net, spread), beta, loss, norms
+    return _ActorGradient(Actor(net, spread), loss, beta, norms)
 
 
 def _combined(reward_adv: Array, cost_adv: Array, lam: Array, beta: Array) -> Array:
@@ -213,13 +237,16 @@ def _combined(reward_adv: Array, cost_adv: Array, lam: Array, beta: Array) -> Ar
 
     reward_adv [N], cost_adv and lam [N, m], beta [m] -> [1, N].
     """
-    return ((reward_adv - jnp.sum(cost_adv * (lam * beta), -1)) / (1 + lam.sum(-1)))[None]
+    priced = jnp.sum(cost_adv * (lam * beta), -1)
+    objective = (reward_adv - priced) / (1 + lam.sum(-1))
+    return objective[None]
 
 
 def _apart(reward_adv: Array, cost_adv: Array, lam: Array, beta: Array) -> Array:
     """The terms of `_combined` [1 + m, N]: as many objectives, each of which is clipped."""
     terms = jnp.concatenate([reward_adv[:, None], -cost_adv * (lam * beta)], -1)
-    return (terms / (1 + lam.sum(-1, keepdims=True))).T
+    objectives = terms / (1 + lam.sum(-1, keepdims=True))
+    return objectives.T
 
 
 class _Scores(NamedTuple):
@@ -261,18 +288,18 @@ def _entropy_gradient(
 
 def _surrogate_norms(
     ppo: PPO, view: Any, scores: _Scores, weight: Array, advantage: Array
-) -> tuple[tuple[Array, Array], Any]:
-    """Norms of the gradients of mean(ratio * A), for the reward [] and the costs [m]; NaN where
-    nobody needs them.
-
-    And the samples' own gradients, not yet weighted.
+) -> tuple[_Norms, Any]:
+    """The norms, and the samples' own gradients, not yet weighted. weight [N], the ratio in it;
+    advantage [N, S].
     """
+    backend = choose(ppo)
+    slope = scores.slope
     if ppo.rsi == "off":
-        nothing = (jnp.full((), jnp.nan), jnp.full(advantage.shape[1] - 1, jnp.nan))
-        return nothing, choose(ppo).deltas(ppo, view, scores.trace, scores.slope.output)
+        constraints = advantage.shape[1] - 1
+        unknown = _Norms(jnp.full((), jnp.nan), jnp.full(constraints, jnp.nan))
+        return unknown, backend.deltas(ppo, view, scores.trace, slope.output)
     weights = weight * advantage.T
-    squares, deltas = choose(ppo).weighted_squares(
-        ppo, view, scores.trace, scores.slope.output, weights
-    )
-    norms = jnp.sqrt(squares + jnp.sum((weights @ scores.slope.log_std) ** 2, 1))
-    return (norms[0], norms[1:]), deltas
+    squares, deltas = backend.weighted_squares(ppo, view, scores.trace, slope.output, weights)
+    of_log_std = weights @ slope.log_std
+    norms = jnp.sqrt(squares + jnp.sum(of_log_std**2, 1))
+    return _Norms(norms[0], norms[1:]), deltas

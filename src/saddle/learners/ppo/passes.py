@@ -179,10 +179,10 @@ def _member_pass(
         return jax.tree.map(lambda new, old: jnp.where(active, new, old), new, old)
 
     def step(
-        carry: tuple[PPOState, tuple], x: tuple[Array, Array]
+        before: tuple[PPOState, tuple], drawn: tuple[Array, Array]
     ) -> tuple[tuple[PPOState, tuple], Stats]:
-        rows, real = x
-        state, views = minibatch.join(ppo, *carry)
+        rows, real = drawn
+        state, views = minibatch.join(ppo, *before)
         some = jax.tree.map(lambda leaf: leaf[rows], samples)
         weight = real / real.sum()
         after, stats = minibatch.minibatch(ppo, family, state, views, some, weight, lr)
@@ -192,7 +192,8 @@ def _member_pass(
     state, views = minibatch.join(ppo, rest, held)
     output = minibatch.outputs(ppo, views.actor, samples.obs)
     log_std = state.actor.log_std
-    kl = furthest(family.kl(samples.output, inputs.log_std, output, log_std), samples.parts)
+    moved = family.kl(samples.output, inputs.log_std, output, log_std)
+    kl = furthest(moved, samples.parts)
     entropy = family.entropy(output, log_std)
     stats = jax.tree.map(lambda s: s.mean(0), stats)
     before = (so_far.stats, so_far.kl, so_far.entropy, so_far.passes)
@@ -217,7 +218,8 @@ def _minibatches(ppo: PPO, count: int, key: Array) -> tuple[Array, Array]:
     """
     batch = min(ppo.batch, count)
     steps = -(-count // batch)
+    places = steps * batch
     order = jnp.argsort(jax.random.bits(key, (count,)))  # jax.random.permutation sorts twice
-    order = jnp.concatenate([order, jnp.zeros(steps * batch - count, order.dtype)])
-    real = jnp.arange(steps * batch) < count
+    order = jnp.concatenate([order, jnp.zeros(places - count, order.dtype)])
+    real = jnp.arange(places) < count
     return order.reshape(steps, batch), real.reshape(steps, batch)

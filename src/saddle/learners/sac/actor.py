@@ -65,7 +65,7 @@ def losses(
     def said(critic: Net) -> Array:
         return values(sac, actions, critic, obs, outlook.action)
 
-    first, second = map(said, networks.critics.reward)
+    first, second = (said(twin) for twin in networks.critics.reward)
     soft = jnp.minimum(first, second) - temperature(sac, networks) * outlook.log_prob
     costs = []
     for ensemble in networks.critics.costs:

@@ -1,6 +1,6 @@
 """One step of all critics of one member. N transitions of a batch, m constraints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -32,7 +32,9 @@ def no_stats(m: int) -> CriticStats:
     """Of no update at all."""
     nothing = jnp.full((), jnp.nan)
     each = jnp.full(m, jnp.nan)
-    return CriticStats(nothing, each, nothing, each, sound=jnp.ones((), bool))
+    return CriticStats(
+        loss_q=nothing, loss_qc=each, q_r=nothing, q_c=each, sound=jnp.ones((), bool)
+    )
 
 
 def targets(
@@ -84,33 +86,43 @@ def step(
         (first, one), (second, other) = (error(twin, of_reward) for twin in twins)
         return first + second, 0.5 * (one + other)
 
-    reward = _descend(sac, of_twins, networks.critics.reward, networks.reward_adam)
-    costs = []
-    for ensemble, adams, each in zip(
-        networks.critics.costs, networks.cost_adams, of_costs, strict=True
-    ):
+    def step_ensemble(
+        critics: tuple[Net, ...], adams: tuple[Adam, ...], own_targets: tuple[Array, ...]
+    ) -> list[_Stepped]:
         stepped = []
-        for critic, moments, target in zip(ensemble, adams, each, strict=True):
+        for critic, moments, target in zip(critics, adams, own_targets, strict=True):
             stepped.append(_descend(sac, partial(error, target=target), critic, moments))
-        costs.append(stepped)
+        return stepped
+
+    reward = _descend(sac, of_twins, networks.critics.reward, networks.reward_adam)
+    ensembles = zip(networks.critics.costs, networks.cost_adams, of_costs, strict=True)
+    costs = [step_ensemble(*ensemble) for ensemble in ensembles]
+    critics = []
+    adams = []
+    sizes = [reward.size]
+    for ensemble in costs:
+        critics.append(tuple(critic.params for critic in ensemble))
+        adams.append(tuple(critic.moments for critic in ensemble))
+        sizes += [critic.size for critic in ensemble]
     after = networks._replace(
-        critics=Critics(reward.params, tuple(tuple(one.params for one in own) for own in costs)),
+        critics=Critics(reward.params, tuple(critics)),
         reward_adam=reward.moments,
-        cost_adams=tuple(tuple(one.moments for one in own) for own in costs),
+        cost_adams=tuple(adams),
     )
-    sizes = jnp.stack([reward.size, *(one.size for own in costs for one in own)])
+    every_size = jnp.stack(sizes)
     stats = CriticStats(
         loss_q=reward.loss,
-        loss_qc=jnp.stack([_mean([one.loss for one in own]) for own in costs]),
+        loss_qc=_means([critic.loss for critic in ensemble] for ensemble in costs),
         q_r=reward.value,
-        q_c=jnp.stack([_mean([one.value for one in own]) for own in costs]),
-        sound=jnp.isfinite(sizes).all(),
+        q_c=_means([critic.value for critic in ensemble] for ensemble in costs),
+        sound=jnp.isfinite(every_size).all(),
     )
     return after, stats
 
 
-def _mean(numbers: list[Array]) -> Array:
-    return jnp.mean(jnp.stack(numbers))
+def _means(ensembles: Iterable[list[Array]]) -> Array:
+    """[m], of each constraint's numbers."""
+    return jnp.stack([jnp.mean(jnp.stack(numbers)) for numbers in ensembles])
 
 
 class _Stepped(NamedTuple):

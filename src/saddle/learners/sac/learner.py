@@ -102,7 +102,8 @@ class SACLearner:
         del progress
         sac = self.settings
         before = state.steps[0]
-        steps = before + rollout.signal.shape[0] * rollout.signal.shape[2]
+        steps_of_world, _, worlds, _ = rollout.signal.shape
+        steps = before + steps_of_world * worlds
         random = before <= sac.random_steps
         critics = state.networks.critics
         running, biases = bias.followed(sac, self.actions, critics, state.running, rollout, random)
@@ -114,12 +115,12 @@ class SACLearner:
             return self._updates(networks, batches, update_keys, lam, first, active)
 
         def rest(networks: Networks) -> tuple[Networks, Stats]:
-            members, m = lam.shape
-            shape = (sac.updates, members)
-            nothing = update.no_stats(m)
-            return networks, jax.tree.map(
-                lambda x: jnp.broadcast_to(x, (*shape, *x.shape)), nothing
-            )
+            members, constraints = lam.shape
+
+            def of_all(number: Array) -> Array:
+                return jnp.broadcast_to(number, (sac.updates, members, *number.shape))
+
+            return networks, jax.tree.map(of_all, update.no_stats(constraints))
 
         networks, stats = jax.lax.cond(random, rest, learned, state.networks)
         after = SACState(
@@ -136,8 +137,11 @@ class SACLearner:
         sac = self.settings
         numbers = jnp.arange(sac.updates)
 
+        def two_keys(key: Array, number: Array) -> Array:
+            return jax.random.split(jax.random.fold_in(key, number))
+
         def keys_of(number: Array) -> tuple[Array, Array]:
-            own = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, number)))(keys)
+            own = jax.vmap(two_keys, (0, None))(keys, number)
             return own[:, 0], own[:, 1]
 
         batch_keys, update_keys = jax.vmap(keys_of)(numbers)
@@ -160,8 +164,8 @@ class SACLearner:
         one. Stats are [U, M, ...].
         """
 
-        def step(networks: Networks, x: tuple[Batch, Array, Array]) -> tuple[Networks, Stats]:
-            batch, keys, number = x
+        def step(networks: Networks, now: tuple[Batch, Array, Array]) -> tuple[Networks, Stats]:
+            batch, keys, number = now
 
             def of_member(
                 networks: Networks, batch: Batch, lam: Array, key: Array, active: Array

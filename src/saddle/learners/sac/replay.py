@@ -55,12 +55,13 @@ def empty(sac: SAC, spec: TaskSpec) -> Replay:
     """Of one member, [C, ...]."""
     kind = jnp.uint16 if sac.replay_type == "bf16" else jnp.float32
     worlds = sac.worlds_for(spec.episode_length)
+    room_for_ends = _room_for_ends(sac, spec, worlds)
     return Replay(
         seen=jnp.zeros((sac.replay, spec.obs_dim + spec.action_dim), kind),
         signal=jnp.zeros((sac.replay, 1 + len(spec.constraints))),
         follows=jnp.zeros(sac.replay, jnp.int32),
         front=jnp.zeros((worlds, spec.obs_dim), kind),
-        ends=jnp.zeros((_room_for_ends(sac, spec, worlds), spec.obs_dim), kind),
+        ends=jnp.zeros((room_for_ends, spec.obs_dim), kind),
         ended=jnp.zeros((), jnp.int32),
     )
 
@@ -76,9 +77,11 @@ def _room_for_ends(sac: SAC, spec: TaskSpec, worlds: int) -> int:
 def written(replay: Replay, rollout: Rollout, before: Array) -> Replay:
     """With a rollout's steps [T, M, W, ...] as rows. before []: rows that were written so far."""
     kind = replay.seen.dtype
-    seen = by_member(_narrow(jnp.concatenate([rollout.obs, rollout.action], -1), kind))
+    both = jnp.concatenate([rollout.obs, rollout.action], -1)
+    seen = by_member(_narrow(both, kind))
     over = by_member(rollout.terminated & ~rollout.truncated)
-    places = (before + jnp.arange(seen.shape[1])) % replay.seen.shape[1]
+    room = replay.seen.shape[1]
+    places = (before + jnp.arange(seen.shape[1])) % room
     next_obs = _narrow(rollout.next_obs, kind)
     with_rows = replay._replace(
         seen=replay.seen.at[:, places].set(seen),
@@ -87,35 +90,33 @@ def written(replay: Replay, rollout: Rollout, before: Array) -> Replay:
         front=next_obs[-1],
     )
     expected = by_member(jnp.concatenate([replay.front[None], next_obs[:-1]]))
-    return _with_ends(with_rows, expected, _narrow(by_member(rollout.obs), kind), before)
+    shown = _narrow(by_member(rollout.obs), kind)
+    return _with_ends(with_rows, expected, shown, before)
 
 
 def _with_ends(replay: Replay, expected: Array, shown: Array, before: Array) -> Replay:
     """With what really followed where a world showed something else: expected, shown [M, N, obs],
     of the steps that were just written. Their predecessors' rows get a number each.
     """
-    count, room, worlds = shown.shape[1], replay.seen.shape[1], replay.front.shape[1]
+    count = shown.shape[1]
+    room = replay.seen.shape[1]
+    room_for_ends = replay.ends.shape[1]
+    worlds = replay.front.shape[1]
     number = jnp.arange(count)
     predecessors = (before + number - worlds) % room
     there = (number >= worlds) | (before > 0) & (count + worlds <= room)
 
-    def of_member(
-        follows: Array, ends: Array, ended: Array, expected: Array, shown: Array
-    ) -> tuple:
+    def of_member(own: Replay, expected: Array, shown: Array) -> tuple[Array, Array, Array]:
         differs = (expected != shown).any(-1) & there
-        apart = differs & (follows[predecessors] != NOTHING)
-        numbers = ended + jnp.cumsum(apart, dtype=jnp.int32)
+        apart = differs & (own.follows[predecessors] != NOTHING)
+        numbers = own.ended + jnp.cumsum(apart, dtype=jnp.int32)
         rows = jnp.where(apart, predecessors, room)
-        places = jnp.where(apart, numbers % ends.shape[0], ends.shape[0])
-        return (
-            follows.at[rows].set(numbers, mode="drop"),
-            ends.at[places].set(expected, mode="drop"),
-            numbers[-1],
-        )
+        places = jnp.where(apart, numbers % room_for_ends, room_for_ends)
+        follows = own.follows.at[rows].set(numbers, mode="drop")
+        ends = own.ends.at[places].set(expected, mode="drop")
+        return follows, ends, numbers[-1]
 
-    follows, ends, ended = jax.vmap(of_member)(
-        replay.follows, replay.ends, replay.ended, expected, shown
-    )
+    follows, ends, ended = jax.vmap(of_member)(replay, expected, shown)
     return replay._replace(follows=follows, ends=ends, ended=ended)
 
 
@@ -123,21 +124,31 @@ def drawn(replay: Replay, keys: Array, count: int, filled: Array, obs_dim: int) 
     """Rows [M, count] of every member, uniform and with replacement among those that are filled.
     keys [M]; filled []: rows that were written so far.
     """
-    full = jnp.minimum(filled, replay.seen.shape[1])
-    places = jax.vmap(lambda key: jax.random.randint(key, (count,), 0, full))(keys)
-    return transitions(replay, places, filled, obs_dim)
+    rows = jnp.minimum(filled, replay.seen.shape[1])
+
+    def draw(key: Array) -> Array:
+        return jax.random.randint(key, (count,), 0, rows)
+
+    return transitions(replay, jax.vmap(draw)(keys), filled, obs_dim)
 
 
 def transitions(replay: Replay, places: Int[Array, "M N"], filled: Array, obs_dim: int) -> Batch:
     """The rows at these places of the ring. filled []: rows that were written so far."""
-    return jax.vmap(lambda own, places: _of_member(own, places, filled, obs_dim))(replay, places)
+
+    def of_member(own: Replay, places: Array) -> Batch:
+        return _of_member(own, places, filled, obs_dim)
+
+    return jax.vmap(of_member)(replay, places)
 
 
 def _of_member(replay: Replay, places: Array, filled: Array, obs_dim: int) -> Batch:
     """The same of one member [C, ...]. places [N]."""
-    room, worlds = replay.seen.shape[0], replay.front.shape[0]
+    room = replay.seen.shape[0]
+    room_for_ends = replay.ends.shape[0]
+    worlds = replay.front.shape[0]
     here = replay.seen[places]
-    obs, action = here[:, :obs_dim], here[:, obs_dim:]
+    obs = here[:, :obs_dim]
+    action = here[:, obs_dim:]
     follows = replay.follows[places]
 
     age = (filled - 1 - places) % room  # 0 of the row that was written last
@@ -145,10 +156,10 @@ def _of_member(replay: Replay, places: Array, filled: Array, obs_dim: int) -> Ba
     world = jnp.clip(worlds - 1 - age, 0)
     at_end = follows > 0
     # Tasks that cut episodes short themselves may have more ends than there is room for.
-    lost = follows <= replay.ended - replay.ends.shape[0]
+    lost = follows <= replay.ended - room_for_ends
 
     next_obs = replay.seen[(places + worlds) % room, :obs_dim]
-    end = jnp.where(lost[:, None], obs, replay.ends[follows % replay.ends.shape[0]])
+    end = jnp.where(lost[:, None], obs, replay.ends[follows % room_for_ends])
     next_obs = jnp.where(at_end[:, None], end, next_obs)
     next_obs = jnp.where(newest[:, None], replay.front[world], next_obs)
     return Batch(

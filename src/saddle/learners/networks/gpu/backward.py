@@ -14,6 +14,7 @@ from jax import Array
 from saddle.accelerate.ptx_launch import at, entry, finished, half_name, launch
 from saddle.batch import one_batch
 from saddle.learners.networks.gpu.first_layer import VALUES
+from saddle.learners.networks.gpu.head_rows import HeadGradients
 from saddle.learners.networks.gpu.last_layer import REGISTERS
 from saddle.learners.networks.gpu.rows import (
     TOGETHER,
@@ -55,15 +56,15 @@ def gradients(
     last: Array,
     weights: Array,
     plain: bool,
-) -> tuple[list[Array], Array, Array]:
+) -> HeadGradients:
     """As `heads.gradients`. y [N, H] and its per [1], b [H], w [H, A], last [N, A], weights [K,
     N].
     """
-    k = weights.shape[0]
-    a = w.shape[1]
-    *deltas, sums = _head_gradients(activation, plain)((y, per, b, w.T, last, weights))
-    sums = sums.sum(0).reshape(k, 1 + a, -1)
-    return deltas, sums[:, 0], jnp.moveaxis(sums[:, 1:], 1, 2)
+    sums = weights.shape[0]
+    outputs = w.shape[1]
+    *deltas, partial = _head_gradients(activation, plain)((y, per, b, w.T, last, weights))
+    found = partial.sum(0).reshape(sums, 1 + outputs, -1)
+    return HeadGradients(deltas, found[:, 0], jnp.moveaxis(found[:, 1:], 1, 2))
 
 
 @cache

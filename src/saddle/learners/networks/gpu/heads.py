@@ -1,84 +1,65 @@
 """Kernels, as `kernels` has them, for a network's last layer: forward to what it puts out, and back
 from there.
+
+Those of few outputs go through them term by term, which is quicker than a tensor core: it takes no
+fewer than 16. Those of many are in `heads_many`.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, ShapeDtypeStruct
 from jax.experimental import pallas as pl
 
-from saddle.accelerate import triton
 from saddle.learners.networks.activations import Activation
-from saddle.learners.networks.gpu.kernels import (
-    ONE,
-    block,
-    call,
-    columns,
-    float32,
-    like,
-    narrow,
-    widen,
-)
+from saddle.learners.networks.gpu import heads_many
+from saddle.learners.networks.gpu.head_rows import HeadGradients, back, write
+from saddle.learners.networks.gpu.kernels import ONE, block, call, float32, like, narrow, widen
 
 # Rows and columns at a time, rows that a program goes through, warps; chosen as those of `kernels`.
 OUTPUTS = (8, 2)
-OUTPUTS_MANY = (64, 32, 2)
 REGRESSION = (1, 32, 1)
-TOPS_ONE = (4, 256, 256, 2)
-TOPS_MORE = (16, 128, 256, 8)
-TOPS_MANY = (64, 64, 256, 4)
+GRADIENTS_ONE = (4, 256, 256, 2)
+GRADIENTS_MORE = (16, 128, 256, 8)
 DELTA = (64, 64, 4)
 TOGETHER = 4  # rows of a regression that are under way at once
-FEW = (
-    2  # outputs with which term by term is quicker than a tensor core, which takes no fewer than 16
-)
+FEW = 2  # outputs
 
 
 def outputs(activation: Activation, y: Array, per: Array, b: Array, w: Array) -> Array:
     """The last layer without its bias: activate(y + b) @ w. y [N, H] and its per, b [H], w [H, A]
     -> [N, A].
     """
-    if w.shape[1] > FEW:
-        return _many_outputs(activation, y, per, b, w)
-    (n, h), a = y.shape, w.shape[1]
+    samples, width = y.shape
+    count = w.shape[1]
+    if count > FEW:
+        return heads_many.outputs(activation, y, per, b, w)
     rows, warps = OUTPUTS
 
     def kernel(y: Any, per: Any, b: Any, w: Any, out: Any) -> None:
         act = activation.value(widen(y[...]) * per[0] + b[...][None])
-        for k in range(a):
+        for k in range(count):
             out[k, :] = jnp.sum(act * w[k, :][None], 1)
 
-    blocks = [block((rows, h), "i_"), ONE, block((h,), "_"), block((a, h), "__")]
-    out = ShapeDtypeStruct((a, n), float32)
-    return call(kernel, (1, n // rows), blocks, block((a, rows), "_i"), out, warps)(
-        y, per, b, w.T
-    ).T
+    run = call(
+        kernel,
+        grid=(1, samples // rows),
+        blocks=[block((rows, width), "i_"), ONE, block((width,), "_"), block((count, width), "__")],
+        results=block((count, rows), "_i"),
+        shapes=ShapeDtypeStruct((count, samples), float32),
+        warps=warps,
+    )
+    return run(y, per, b, w.T).T
 
 
-def _many_outputs(activation: Activation, y: Array, per: Array, b: Array, w: Array) -> Array:
-    """As `outputs`, with activations and w rounded to 16 bits: what an actor puts out, whose
-    numbers float16 holds.
-    """
-    (n, h), a = y.shape, w.shape[1]
-    rows, depth, warps = OUTPUTS_MANY
-    w = columns(narrow(w, y.dtype))
+class _Loaded(NamedTuple):
+    """Some rows of a regression."""
 
-    def kernel(y: Any, per: Any, b: Any, w: Any, out: Any) -> None:
-        def some(i: Array, total: Array) -> Array:
-            at = pl.ds(i * depth, depth)
-            act = activation.value(widen(y[:, at]) * per[0] + b[at][None])
-            return total + triton.dot(narrow(act, y.dtype), w[at, :])
-
-        out[...] = jax.lax.fori_loop(0, h // depth, some, jnp.zeros(out.shape, float32))
-
-    blocks = [block((rows, h), "i_"), ONE, block((h,), "_"), block(w.shape, "__")]
-    out = ShapeDtypeStruct((n, w.shape[1]), float32)
-    return call(kernel, (1, n // rows), blocks, block((rows, w.shape[1]), "i_"), out, warps)(
-        y, per, b, w
-    )[:, :a]
+    y: Array  # [rows, H]
+    target: Array  # [rows]
+    weight: Array  # [rows]
 
 
 def regression(
@@ -96,8 +77,11 @@ def regression(
     y [N, H] and its per, b [H], last ([H, 1], [1]) -> the errors [N], weight * error's delta at the
     last hidden layer [N, H], its sums [H], and the gradient of the last layer's weights [H].
     """
-    n, h = y.shape
+    samples, width = y.shape
     rows, span, warps = REGRESSION
+
+    def places(i: Array) -> list[Any]:
+        return [pl.ds((i * TOGETHER + k) * rows, rows) for k in range(TOGETHER)]
 
     def kernel(
         y: Any,
@@ -111,49 +95,48 @@ def regression(
         out: Any,
         sums: Any,
     ) -> None:
-        places = lambda i: [pl.ds((i * TOGETHER + k) * rows, rows) for k in range(TOGETHER)]
+        def load(i: Array) -> list[_Loaded]:
+            return [_Loaded(y[at, :], target[at], weight[at]) for at in places(i)]
 
-        def load(i: Array) -> list[tuple[Array, Array, Array]]:
-            return [(y[at, :], target[at], weight[at]) for at in places(i)]
-
-        def some(i: Array, loaded: list, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            sides = [activation.both(widen(y) * per[0] + b[...][None]) for y, *_ in loaded]
-            errors = [
-                jnp.sum(act * w[...][None], 1) + c[0] - t
-                for (act, _), (_, t, _) in zip(sides, loaded, strict=True)
-            ]
-            for at, (act, slope), off, (*_, k) in zip(
-                places(i), sides, errors, loaded, strict=True
-            ):
+        def some(
+            i: Array, loaded: list[_Loaded], totals: tuple[Array, Array]
+        ) -> tuple[Array, Array]:
+            sides = [activation.both(widen(x.y) * per[0] + b[...][None]) for x in loaded]
+            errors = []
+            for (act, _), x in zip(sides, loaded, strict=True):
+                errors.append(jnp.sum(act * w[...][None], 1) + c[0] - x.target)
+            of_deltas, of_w = totals
+            for at, (act, slope), off, x in zip(places(i), sides, errors, loaded, strict=True):
                 error[at] = off
-                pull = (k * off)[:, None]
+                pull = (x.weight * off)[:, None]
                 delta = pull * w[...][None] * slope
                 out[at, :] = narrow(delta, out.dtype)
-                carry = carry[0] + delta, carry[1] + pull * act
-            return carry
+                of_deltas = of_deltas + delta
+                of_w = of_w + pull * act
+            return of_deltas, of_w
 
-        zeros = jnp.zeros((rows, h), float32)
-        for j, total in enumerate(
-            _fold(span // rows // TOGETHER, load, some, (zeros, zeros), ahead=True)
-        ):
+        zeros = jnp.zeros((rows, width), float32)
+        totals = _fold(span // rows // TOGETHER, load, some, (zeros, zeros), ahead=True)
+        for j, total in enumerate(totals):
             sums[0, j, :] = jnp.sum(total, 0)
 
     each = block((span,), "i")
-    whole = block((h,), "_")
-    tile = block((span, h), "i_")
+    whole = block((width,), "_")
+    tile = block((span, width), "i_")
     run = call(
         kernel,
-        (1, n // span),
-        [tile, ONE, whole, whole, ONE, each, each],
-        [each, tile, block((1, 2, h), "i__")],
-        [
-            ShapeDtypeStruct((n,), float32),
-            like((n, h), y),
-            ShapeDtypeStruct((n // span, 2, h), float32),
+        grid=(1, samples // span),
+        blocks=[tile, ONE, whole, whole, ONE, each, each],
+        results=[each, tile, block((1, 2, width), "i__")],
+        shapes=[
+            ShapeDtypeStruct((samples,), float32),
+            like((samples, width), y),
+            ShapeDtypeStruct((samples // span, 2, width), float32),
         ],
-        warps,
+        warps=warps,
     )
-    error, delta, sums = run(y, per, b, last[0][:, 0], last[1], target, weight)
+    w, c = last
+    error, delta, sums = run(y, per, b, w[:, 0], c, target, weight)
     return error, delta, *sums.sum(0)
 
 
@@ -166,156 +149,100 @@ def gradients(
     last: Array,
     weights: Array,
     plain: bool,
-) -> tuple[list[Array], Array, Array]:
+) -> HeadGradients:
     """From the output back to what enters the last hidden layer's activation, under each row of
     weights [K, N].
 
-    y [N, H] and its per, b [H], w [H, A], last [N, A] -> K deltas [N, H], their sums [K, H], and
-    the gradients of w [K, H, A]. With `plain`, one more delta comes first, which is not weighted.
+    y [N, H] and its per, b [H], w [H, A], last [N, A]. With `plain`, one more delta comes first,
+    which is not weighted.
     """
-    if w.shape[1] > FEW:
-        return _many_head_gradients(activation, y, per, b, w, last, weights, plain)
-    (n, h), a, k = y.shape, w.shape[1], weights.shape[0]
-    rows, width, span, warps = TOPS_ONE if k == 1 else TOPS_MORE
-    width = min(width, h)
+    samples, width = y.shape
+    outputs = w.shape[1]
+    sums = weights.shape[0]
+    if outputs > FEW:
+        return heads_many.gradients(activation, y, per, b, w, last, weights, plain)
+    rows, columns, span, warps = GRADIENTS_ONE if sums == 1 else GRADIENTS_MORE
+    columns = min(columns, width)
 
     def kernel(y: Any, per: Any, b: Any, w: Any, last: Any, weights: Any, *out: Any) -> None:
         *written, partial = out
 
         def load(i: Array) -> tuple[Array, list[Array], list[Array]]:
             at = pl.ds(i * rows, rows)
-            return y[at, :], [last[j, at] for j in range(a)], [weights[j, at] for j in range(k)]
+            entering = y[at, :]
+            ends = [last[j, at] for j in range(outputs)]
+            shares = [weights[k, at] for k in range(sums)]
+            return entering, ends, shares
 
-        def some(i: Array, loaded: tuple, sums: list[Array]) -> list[Array]:
-            entering, ends, pulls = loaded
+        def some(i: Array, loaded: tuple, totals: list[Array]) -> list[Array]:
+            entering, ends, shares = loaded
             at = pl.ds(i * rows, rows)
-            act, delta = _delta(activation, entering, per, b, w, ends)
-            weighted = [delta * weight[:, None] for weight in pulls]
-            _write(written, at, [delta, *weighted] if plain else weighted)
-            found = []
-            for x, weight in zip(weighted, pulls, strict=True):
-                found += [x, *(act * (weight * end)[:, None] for end in ends)]
-            return [x + y for x, y in zip(sums, found, strict=True)]
+            act, delta = back(activation, entering, per, b, w, ends)
+            weighted = [delta * share[:, None] for share in shares]
+            write(written, at, [delta, *weighted] if plain else weighted)
+            more = []
+            for own_delta, share in zip(weighted, shares, strict=True):
+                more.append(own_delta)
+                more += [act * (share * end)[:, None] for end in ends]
+            return [found + total for found, total in zip(totals, more, strict=True)]
 
-        start = [jnp.zeros((rows, width), float32)] * (k * (1 + a))
-        for j, total in enumerate(_fold(span // rows, load, some, start, ahead=k > 1)):
+        start = [jnp.zeros((rows, columns), float32)] * (sums * (1 + outputs))
+        totals = _fold(span // rows, load, some, start, ahead=sums > 1)
+        for j, total in enumerate(totals):
             partial[0, j, :] = jnp.sum(total, 0)
 
-    tile = block((span, width), "ij")
-    each = lambda count: block((count, span), "_i")
-    partial = ShapeDtypeStruct((n // span, k * (1 + a), h), float32)
+    tile = block((span, columns), "ij")
+    totals = sums * (1 + outputs)
     run = call(
         kernel,
-        (h // width, n // span),
-        [tile, ONE, block((width,), "j"), block((a, width), "_j"), each(a), each(k)],
-        [tile] * (k + plain) + [block((1, k * (1 + a), width), "i_j")],
-        [like((n, h), y)] * (k + plain) + [partial],
-        warps,
-    )
-    *deltas, sums = run(y, per, b, w.T, last.T, weights)
-    sums = sums.sum(0).reshape(k, 1 + a, h)
-    return deltas, sums[:, 0], jnp.moveaxis(sums[:, 1:], 1, 2)
-
-
-def _many_head_gradients(
-    activation: Activation,
-    y: Array,
-    per: Array,
-    b: Array,
-    w: Array,
-    last: Array,
-    weights: Array,
-    plain: bool,
-) -> tuple[list[Array], Array, Array]:
-    """As `tops`, with sums over samples as products of factors 16 bits wide."""
-    (n, h), a, k = y.shape, w.shape[1], weights.shape[0]
-    rows, width, span, warps = TOPS_MANY
-    width = min(width, h)
-    pulls = columns(narrow((weights[:, None] * last.T).reshape(k * a, n).T, y.dtype)).T
-    shares = columns(narrow(weights.T, y.dtype)).T
-
-    def kernel(
-        y: Any,
-        per: Any,
-        b: Any,
-        w: Any,
-        last: Any,
-        weights: Any,
-        shares: Any,
-        pulls: Any,
-        *out: Any,
-    ) -> None:
-        *written, of_deltas, of_w = out
-
-        def some(i: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
-            at = pl.ds(i * rows, rows)
-            act, delta = _delta(activation, y[at, :], per, b, w, [last[j, at] for j in range(a)])
-            weighted = [delta * weights[j, at][:, None] for j in range(k)]
-            _write(written, at, [delta, *weighted] if plain else weighted)
-            more = (
-                triton.dot(shares[:, at], narrow(delta, y.dtype)),
-                triton.dot(pulls[:, at], narrow(act, y.dtype)),
-            )
-            return sums[0] + more[0], sums[1] + more[1]
-
-        start = tuple(jnp.zeros(x.shape[1:], float32) for x in (of_deltas, of_w))
-        of_deltas[0], of_w[0] = jax.lax.fori_loop(0, span // rows, some, start)
-
-    tile = block((span, width), "ij")
-    each = lambda count: block((count, span), "_i")
-    totals = [x.shape[0] for x in (shares, pulls)]
-    run = call(
-        kernel,
-        (h // width, n // span),
-        [
+        grid=(width // columns, samples // span),
+        blocks=[
             tile,
             ONE,
-            block((width,), "j"),
-            block((a, width), "_j"),
-            each(a),
-            each(k),
-            *map(each, totals),
+            block((columns,), "j"),
+            block((outputs, columns), "_j"),
+            block((outputs, span), "_i"),
+            block((sums, span), "_i"),
         ],
-        [tile] * (k + plain) + [block((1, count, width), "i_j") for count in totals],
-        [like((n, h), y)] * (k + plain)
-        + [ShapeDtypeStruct((n // span, count, h), float32) for count in totals],
-        warps,
+        results=[tile] * (sums + plain) + [block((1, totals, columns), "i_j")],
+        shapes=[like((samples, width), y)] * (sums + plain)
+        + [ShapeDtypeStruct((samples // span, totals, width), float32)],
+        warps=warps,
     )
-    *deltas, of_deltas, of_w = run(y, per, b, w.T, last.T, weights, shares, pulls)
-    grads = of_w.sum(0)[: k * a].reshape(k, a, h)
-    return deltas, of_deltas.sum(0)[:k], jnp.moveaxis(grads, 1, 2)
+    *deltas, partial = run(y, per, b, w.T, last.T, weights)
+    found = partial.sum(0).reshape(sums, 1 + outputs, width)
+    return HeadGradients(deltas, found[:, 0], jnp.moveaxis(found[:, 1:], 1, 2))
 
 
 def delta(activation: Activation, y: Array, per: Array, b: Array, w: Array, last: Array) -> Array:
-    """As the plain one of `tops`, without the others and the sums: [N, H]."""
-    (n, h), a = y.shape, w.shape[1]
-    rows, width, warps = DELTA
-    width = min(width, h)
+    """As the delta of `gradients` that is not weighted, without the others and the sums: [N, H]."""
+    samples, width = y.shape
+    outputs = w.shape[1]
+    rows, columns, warps = DELTA
+    columns = min(columns, width)
 
     def kernel(y: Any, per: Any, b: Any, w: Any, last: Any, out: Any) -> None:
-        _, found = _delta(activation, y[...], per, b, w, [last[j, :] for j in range(a)])
+        entering = y[...]
+        ends = [last[j, :] for j in range(outputs)]
+        _, found = back(activation, entering, per, b, w, ends)
         out[...] = narrow(found, out.dtype)
 
-    tile = block((rows, width), "ij")
-    blocks = [tile, ONE, block((width,), "j"), block((a, width), "_j"), block((a, rows), "_i")]
-    return call(kernel, (h // width, n // rows), blocks, tile, like((n, h), y), warps)(
-        y, per, b, w.T, last.T
+    tile = block((rows, columns), "ij")
+    run = call(
+        kernel,
+        grid=(width // columns, samples // rows),
+        blocks=[
+            tile,
+            ONE,
+            block((columns,), "j"),
+            block((outputs, columns), "_j"),
+            block((outputs, rows), "_i"),
+        ],
+        results=tile,
+        shapes=like((samples, width), y),
+        warps=warps,
     )
-
-
-def _delta(
-    activation: Activation, y: Array, per: Any, b: Any, w: Any, ends: list[Array]
-) -> tuple[Array, Array]:
-    """Inside a kernel: some rows' activations and, from what comes back to each output, what enters
-    them [rows, H].
-    """
-    act, slope = activation.both(widen(y) * per[0] + b[...][None])
-    return act, sum(end[:, None] * w[j, :][None] for j, end in enumerate(ends)) * slope
-
-
-def _write(targets: Sequence[Any], at: Any, arrays: list[Array]) -> None:
-    for target, x in zip(targets, arrays, strict=True):
-        target[at, :] = narrow(x, target.dtype)
+    return run(y, per, b, w.T, last.T)
 
 
 def _fold(count: int, load: Callable, some: Callable, start: Any, ahead: bool) -> Any:
@@ -325,11 +252,15 @@ def _fold(count: int, load: Callable, some: Callable, start: Any, ahead: bool) -
     The compiler would not move a load ahead of the stores that come before it.
     """
 
-    def step(i: Array, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+    def step(i: Array, carry: Any) -> Any:
+        return some(i, load(i), carry)
+
+    def step_ahead(i: Array, carry: tuple[Any, Any]) -> tuple[Any, Any]:
         so_far, loaded = carry
         following = load(jnp.minimum(i + 1, count - 1))
         return some(i, loaded, so_far), following
 
     if ahead:
-        return jax.lax.fori_loop(0, count, step, (start, load(0)))[0]
-    return jax.lax.fori_loop(0, count, lambda i, carry: some(i, load(i), carry), start)
+        found, _ = jax.lax.fori_loop(0, count, step_ahead, (start, load(0)))
+        return found
+    return jax.lax.fori_loop(0, count, step, start)

@@ -29,8 +29,8 @@ from saddle.learners.networks.activations import Activation
 # NARROW (NARROW_BACK) and for wider ones.
 FIRST = (64, 128, 256, 4)
 FIRST_WIDE = (128, 64, 128, 4)
-BOTTOMS = (32, 128, 4)
-BOTTOMS_WIDE = (32, 64, 4)
+GRADIENTS = (32, 128, 4)
+GRADIENTS_WIDE = (32, 64, 4)
 SQUARES = (64, 128, 256, 8)
 NARROW, NARROW_BACK = 32, 160
 COLUMNS = 16  # a tensor core takes no fewer
@@ -43,34 +43,35 @@ def first(activation: Activation, x: Array, w: Array, b: Array, per: Array, unit
     """The first layer, times `unit` [1]: activate(x @ w + b). x [N, P], w [P, H] and its per, b [H]
     -> [N, H].
     """
-    (n, p), h = x.shape, w.shape[1]
-    rows, columns, span, warps = FIRST if p <= NARROW else FIRST_WIDE
-    columns = min(columns, h)
-    cuts = pieces(p)
+    samples, inputs = x.shape
+    width = w.shape[1]
+    rows, columns, span, warps = FIRST if inputs <= NARROW else FIRST_WIDE
+    columns = min(columns, width)
+    cuts = pieces(inputs)
 
     def kernel(*refs: Any) -> None:
-        xs, ws, (b, per, unit, out) = refs[: len(cuts)], refs[len(cuts) : -4], refs[-4:]
+        xs = refs[: len(cuts)]
+        ws = refs[len(cuts) : -4]
+        b, per, unit, out = refs[-4:]
 
         def some(i: Array, nothing: None) -> None:
             at = pl.ds(i * rows, rows)
-            y = (
-                sum(triton.dot(x[at, :], w[...]) for x, w in zip(xs, ws, strict=True)) * per[0]
-                + b[...][None]
-            )
-            out[at, :] = narrow(activation.value(y) * unit[0], out.dtype)
+            products = (triton.dot(x[at, :], w[...]) for x, w in zip(xs, ws, strict=True))
+            entering = sum(products) * per[0] + b[...][None]
+            out[at, :] = narrow(activation.value(entering) * unit[0], out.dtype)
 
         jax.lax.fori_loop(0, span // rows, some, None)
 
-    blocks = [block((span, width), ("i", place)) for width, place in cuts]
-    blocks += [block((width, columns), (place, "j")) for width, place in cuts]
+    blocks = [block((span, size), ("i", place)) for size, place in cuts]
+    blocks += [block((size, columns), (place, "j")) for size, place in cuts]
     blocks += [block((columns,), "j"), ONE, ONE]
     run = call(
         kernel,
-        (h // columns, n // span),
-        blocks,
-        block((span, columns), "ij"),
-        like((n, h), x),
-        warps,
+        grid=(width // columns, samples // span),
+        blocks=blocks,
+        results=block((span, columns), "ij"),
+        shapes=like((samples, width), x),
+        warps=warps,
     )
     return run(*[x] * len(cuts), *[w] * len(cuts), b, per, unit)
 
@@ -88,87 +89,107 @@ def first_layer_gradients(
 
     back, act [N, H], act's per, x [N, P] -> [K, P, H].
     """
-    (n, h), p, k = back.shape, x.shape[1], 1 if weights is None else weights.shape[0]
-    rows, columns, warps = BOTTOMS if k * p <= NARROW_BACK else BOTTOMS_WIDE
-    columns = min(columns, h)
-    cuts = pieces(p)
+    samples, width = back.shape
+    inputs = x.shape[1]
+    sums = 1 if weights is None else weights.shape[0]
+    rows, columns, warps = GRADIENTS if sums * inputs <= NARROW_BACK else GRADIENTS_WIDE
+    columns = min(columns, width)
+    cuts = pieces(inputs)
+    given = [] if weights is None else [weights]
 
     def kernel(back: Any, act: Any, per: Any, *rest: Any) -> None:
         xs = rest[: len(cuts)]
-        given = rest[len(cuts) : -k * len(cuts)]
-        out = rest[-k * len(cuts) :]
+        out = rest[len(cuts) + len(given) :]
 
         def some(i: Array, totals: list[Array]) -> list[Array]:
             at = pl.ds(i * rows, rows)
             delta = widen(back[at, :]) * activation.slope(act[at, :].astype(float32) * per[0])
-            deltas = [delta * weights[j, at][:, None] for weights in given for j in range(k)] or [
-                delta
-            ]
-            products = [
-                triton.dot(x[at, :], narrow(d, back.dtype), trans_a=True)
-                for d in deltas
-                for x in xs
-            ]
+            deltas = [delta]
+            if given:
+                shares = rest[len(cuts)]
+                deltas = [delta * shares[k, at][:, None] for k in range(sums)]
+            products = []
+            for own_delta in deltas:
+                for x in xs:
+                    products.append(
+                        triton.dot(x[at, :], narrow(own_delta, back.dtype), trans_a=True)
+                    )
             return [total + product for total, product in zip(totals, products, strict=True)]
 
-        start = [jnp.zeros((width, columns), float32) for width, _ in cuts] * k
-        for target, total in zip(out, jax.lax.fori_loop(0, n // rows, some, start), strict=True):
+        nothing = [jnp.zeros((size, columns), float32) for size, _ in cuts] * sums
+        totals = jax.lax.fori_loop(0, samples // rows, some, nothing)
+        for target, total in zip(out, totals, strict=True):
             target[...] = total
 
-    tile = block((n, columns), "_j")
-    blocks = [tile, tile, ONE, *(block((n, width), ("_", place)) for width, place in cuts)]
-    given = [] if weights is None else [weights]
-    results = [block((width, columns), "_j") for width, _ in cuts] * k
-    shapes = [ShapeDtypeStruct((width, h), float32) for width, _ in cuts] * k
+    tile = block((samples, columns), "_j")
+    blocks = [tile, tile, ONE]
+    blocks += [block((samples, size), ("_", place)) for size, place in cuts]
+    blocks += [block((sums, samples), "__") for _ in given]
     run = call(
         kernel,
-        (h // columns, 1),
-        blocks + [block((k, n), "__") for _ in given],
-        results,
-        shapes,
-        warps,
+        grid=(width // columns, 1),
+        blocks=blocks,
+        results=[block((size, columns), "_j") for size, _ in cuts] * sums,
+        shapes=[ShapeDtypeStruct((size, width), float32) for size, _ in cuts] * sums,
+        warps=warps,
     )
-    return jnp.concatenate(run(back, act, per, *[x] * len(cuts), *given)).reshape(k, p, h)
+    found = run(back, act, per, *[x] * len(cuts), *given)
+    return jnp.concatenate(found).reshape(sums, inputs, width)
 
 
 def squares(x: Array, delta: Array) -> Array:
     """Sum of the squares of x^T @ delta, which is not written anywhere. x [N, H1], delta [N, H2] ->
     [].
     """
-    (n, h), wide = x.shape, delta.shape[1]
+    samples, before = x.shape
+    after = delta.shape[1]
     rows, height, width, warps = SQUARES
-    height = min(height, h)
-    width = min(width, wide)
+    height = min(height, before)
+    width = min(width, after)
 
     def kernel(x: Any, delta: Any, out: Any) -> None:
         def some(i: Array, total: Array) -> Array:
             at = pl.ds(i * rows, rows)
             return total + triton.dot(x[at, :], delta[at, :], trans_a=True)
 
-        total = jax.lax.fori_loop(0, n // rows, some, jnp.zeros((height, width), float32))
+        nothing = jnp.zeros((height, width), float32)
+        total = jax.lax.fori_loop(0, samples // rows, some, nothing)
         out[...] = jnp.sum(total * total)[None, None]
 
-    blocks = [block((n, height), "_i"), block((n, width), "_j")]
-    grid = (wide // width, h // height)
-    out = ShapeDtypeStruct(grid[::-1], float32)
-    return call(kernel, grid, blocks, block((1, 1), "ij"), out, warps)(x, delta).sum()
+    across = after // width
+    down = before // height
+    run = call(
+        kernel,
+        grid=(across, down),
+        blocks=[block((samples, height), "_i"), block((samples, width), "_j")],
+        results=block((1, 1), "ij"),
+        shapes=ShapeDtypeStruct((down, across), float32),
+        warps=warps,
+    )
+    return run(x, delta).sum()
 
 
 def narrow(x: Array, dtype: DTypeLike) -> Array:
     """Rounded to 16 bits; what float16 cannot hold becomes its largest number, not infinity."""
-    return (jnp.clip(x, -HALF_MAX, HALF_MAX) if dtype == jnp.float16 else x).astype(dtype)
+    if dtype == jnp.float16:
+        x = jnp.clip(x, -HALF_MAX, HALF_MAX)
+    return x.astype(dtype)
 
 
 def widen(x: Array) -> Array:
     """A product's result as float32; where float16 could not hold it, its largest number."""
     wide = x.astype(float32)
-    return jnp.clip(wide, -HALF_MAX, HALF_MAX) if x.dtype == jnp.float16 else wide
+    if x.dtype == jnp.float16:
+        wide = jnp.clip(wide, -HALF_MAX, HALF_MAX)
+    return wide
 
 
 def columns(x: Array) -> Array:
     """x [N, P] with columns of zeros up to a power of two that a tensor core takes."""
-    wanted = max(COLUMNS, 1 << (x.shape[1] - 1).bit_length())
-    return jnp.pad(x, ((0, 0), (0, wanted - x.shape[1])))
+    width = x.shape[1]
+    next_power = 1 << (width - 1).bit_length()
+    missing = max(COLUMNS, next_power) - width
+    return jnp.pad(x, ((0, 0), (0, missing)))
 
 
 def room(inputs: int) -> int:
@@ -183,13 +204,20 @@ def room(inputs: int) -> int:
 
 def roomy(x: Array) -> Array:
     """x [N, P] with columns of zeros up to such a width."""
-    return jnp.pad(x, ((0, 0), (0, room(x.shape[1]) - x.shape[1])))
+    width = x.shape[1]
+    return jnp.pad(x, ((0, 0), (0, room(width) - width)))
 
 
 def pieces(width: int) -> list[tuple[int, int]]:
     """The powers of two that make up a width, and how many of its own widths come before each."""
-    sizes = [1 << k for k in range(width.bit_length() - 1, -1, -1) if width >> k & 1]
-    return [(size, sum(sizes[:k]) // size) for k, size in enumerate(sizes)]
+    cuts = []
+    start = 0
+    for bit in reversed(range(width.bit_length())):
+        size = 1 << bit
+        if width & size:
+            cuts.append((size, start // size))
+            start += size
+    return cuts
 
 
 def call(

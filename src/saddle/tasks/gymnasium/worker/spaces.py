@@ -80,9 +80,14 @@ def _choices(sizes: list[int], start: int, what: str) -> Flat:
     counts = np.asarray(sizes)
     first = np.cumsum(counts) - counts
 
+    def is_inside(chosen: np.ndarray) -> bool:
+        if chosen.shape != counts.shape:
+            return False
+        return bool(((chosen >= 0) & (chosen < counts)).all())
+
     def write(value: Any, row: np.ndarray) -> None:
         chosen = np.ravel(np.asarray(value, np.int64)) - start
-        if chosen.shape != counts.shape or (chosen < 0).any() or (chosen >= counts).any():
+        if not is_inside(chosen):
             raise Problem(f"{what} is {value!r}, which lies outside its space")
         row[:] = 0
         row[first + chosen] = 1
@@ -94,17 +99,18 @@ def _choices(sizes: list[int], start: int, what: str) -> Flat:
 def _parts(spaces: Any, keys: Sequence[Any], what: str) -> Flat:
     """Several spaces, one after the other."""
     parts = [flat(spaces[key], f"{what}[{key!r}]") for key in keys]
-    places: list[tuple[Any, Write, int, int]] = []
+    places: list[tuple[Any, Write, slice]] = []
     end = 0
     for key, part in zip(keys, parts):
-        places.append((key, part.write, end, end + part.size))
+        start = end
         end += part.size
+        places.append((key, part.write, slice(start, end)))
 
     def write(value: Any, row: np.ndarray) -> None:
         if len(value) != len(places):
             raise Problem(f"{what} has {len(value)} entries, but its space says {len(places)}")
-        for key, write_part, start, stop in places:
-            write_part(value[key], row[start:stop])
+        for key, write_part, place in places:
+            write_part(value[key], row[place])
 
     low = np.concatenate([part.low for part in parts])
     high = np.concatenate([part.high for part in parts])
@@ -150,7 +156,9 @@ class Actions:
         """[-1, 1] is spread over the bounds. Where there are none, a number is passed as it is."""
         shape = tuple(space.shape)
         dtype = np.dtype(space.dtype)
-        self.low, self.high = low, high = _bounds(space)
+        low, high = _bounds(space)
+        self.low = low
+        self.high = high
         bounded = np.isfinite(low) & np.isfinite(high)
         centre = np.zeros(len(low))
         reach = np.ones(len(low))
@@ -170,13 +178,23 @@ class Actions:
     def _discrete(self, space: Any) -> Callable[[np.ndarray], Any]:
         start = int(getattr(space, "start", 0))
         self.choices = [int(space.n)]
-        return lambda rows: [int(chosen) + start for chosen in self._chosen(rows)[:, 0]]
+
+        def of(rows: np.ndarray) -> list[int]:
+            (column,) = self._chosen(rows).T
+            return [int(chosen) + start for chosen in column]
+
+        return of
 
     def _multi_discrete(self, space: Any) -> Callable[[np.ndarray], Any]:
         shape = np.shape(space.nvec)
         dtype = getattr(space, "dtype", np.int64)
         self.choices = [int(n) for n in np.ravel(space.nvec)]
-        return lambda rows: self._chosen(rows).astype(dtype).reshape(len(rows), *shape)
+
+        def of(rows: np.ndarray) -> np.ndarray:
+            chosen = self._chosen(rows).astype(dtype)
+            return chosen.reshape(len(rows), *shape)
+
+        return of
 
     def _chosen(self, rows: np.ndarray) -> np.ndarray:
         chosen = np.rint(rows).astype(np.int64)
