@@ -10,7 +10,7 @@ from saddle.draw import camera
 from saddle.draw.camera import Camera
 from saddle.errors import SaddleError
 from saddle.gym.native import NativeEnv, NativeVectorEnv
-from saddle.parity.golden import load
+from saddle.parity.golden_files import load
 from saddle.tasks.velocity.bodies import BODIES
 from saddle.verbs.play import play
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from saddle.cli import main
 from saddle.evaluation import Score
 from saddle.parity import report
-from saddle.parity.events import Agreement
+from saddle.parity.agreement import Agreement
 from saddle.parity.tolerances import Bound
 from saddle.parity.verdict import Line, Report
 from saddle.study import room, view

@@ -110,14 +110,14 @@ def training(
         settings = [name for name in runs.columns if name.startswith(("lambda", "limit"))]
         chosen = runs.filter(task=task or names[0]).select("run", "rule", *settings)
         value = pl.col(quantity).cast(pl.Float64)
-        curves = (
-            metrics.select("run", "env_steps", value=value)
-            .join(chosen.lazy(), on="run")
-            .group_by("rule", *settings, "env_steps", maintain_order=True)
-            .agg(mean=pl.col("value").mean(), sd=pl.col("value").std().fill_null(0.0))
-            .sort("env_steps")
-            .collect()
-        )
+        rows = metrics.select("run", "env_steps", value=value)
+        rows = rows.join(chosen.lazy(), on="run", maintain_order="left").collect()
+    # Collected first: a lazy SD differs in its last bits from one time to the next.
+    curves = (
+        rows.group_by("rule", *settings, "env_steps", maintain_order=True)
+        .agg(mean=pl.col("value").mean(), sd=pl.col("value").std().fill_null(0.0))
+        .sort("env_steps")
+    )
     groups = sorted(curves.group_by("rule", *settings), key=lambda group: _order(group[0]))
     with _drawing(ax) as axes:
         if len(groups) > NAMED:  # by rising lambda, as in the other figures

@@ -24,7 +24,7 @@ from saddle.accelerate.compiler.branch import Branch
 from saddle.accelerate.compiler.team import shared
 from saddle.accelerate.ptx_launch import TARGET
 from saddle.parity import inject
-from saddle.parity.golden import load
+from saddle.parity.golden_files import load
 from saddle.tasks import make, rare
 from saddle.tasks.point import button_world as button
 from saddle.tasks.point import world

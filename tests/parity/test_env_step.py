@@ -7,9 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from saddle.parity import events, inject, regimes, tolerances
+from saddle.parity import events, motion, regimes, tolerances
 from saddle.parity.compare import Outcome, errors, step
-from saddle.parity.golden import Golden, load
+from saddle.parity.golden import Golden
+from saddle.parity.golden_files import load
 from saddle.parity.tolerances import BUTTON, CIRCLE, GOAL, POINT, Bound
 from saddle.parity.verdict import Report, judge
 from saddle.tasks import make
@@ -71,8 +72,8 @@ def reference(rows: Golden) -> Outcome:
     """What a world that repeats the reference exactly would give."""
     costs = {name: rows[name] for name in rows.arrays if name.startswith("cost_")}
     return Outcome(
-        agent=inject.agents(rows, after=True),
-        bodies=inject.bodies(rows, after=True) if rows.bodies else np.zeros((rows.rows, 0, 13)),
+        agent=motion.agents(rows, after=True),
+        bodies=motion.bodies(rows, after=True) if rows.bodies else np.zeros((rows.rows, 0, 13)),
         obs=rows["obs2"],
         formulas=rows["obs2"],
         reward=rows["reward"],
@@ -122,7 +123,7 @@ def test_a_wrong_constant_fails(monkeypatch, constant):
 
 def test_a_state_that_is_not_finite_fails():
     rows = golden(CIRCLE)
-    agent = inject.agents(rows, after=True)
+    agent = motion.agents(rows, after=True)
     agent[::20] = np.nan
     report = judge(rows, dataclasses.replace(reference(rows), agent=agent), "float32")
     assert not report.passed

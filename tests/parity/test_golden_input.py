@@ -9,8 +9,8 @@ import pytest
 
 import saddle
 from saddle.errors import SaddleError
-from saddle.parity import golden
-from saddle.parity.golden import load
+from saddle.parity import golden_files
+from saddle.parity.golden_files import load
 
 TASK = "SafetyPointButton1-v0"
 
@@ -82,7 +82,7 @@ def test_no_known_task(tmp_path):
 
 
 def test_the_rows_of_every_task_are_part_of_the_package():
-    assert [rows.task for rows in load(None)] == list(golden.TASKS)
+    assert [rows.task for rows in load(None)] == list(golden_files.TASKS)
     package = Path(saddle.__file__).parent
     assert all(package in rows.path.parents for rows in load(None))
 
@@ -169,6 +169,6 @@ def test_no_rows(tmp_path, arrays):
 
 
 def test_rows_of_another_task(tmp_path):
-    source = golden.TRANSITIONS / "SafetyPointGoal1-v0.npz"
+    source = golden_files.TRANSITIONS / "SafetyPointGoal1-v0.npz"
     (tmp_path / f"{TASK}.npz").write_bytes(source.read_bytes())
     assert f"{TASK}.npz" in complaint(tmp_path)

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from saddle.accelerate import cpu_kernel
-from saddle.parity import events, inject
-from saddle.parity.golden import Golden, load
+from saddle.parity import inject
+from saddle.parity.golden import Golden
+from saddle.parity.golden_files import load
+from saddle.parity.point.registry import reference_of
 from saddle.parity.tolerances import BUTTON, CIRCLE, GOAL, PUSH
 from saddle.tasks import make
 from saddle.tasks.point import body, mjcf
@@ -71,7 +73,7 @@ def engine(task: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     velocities [N, 3].
     """
     rows = golden(task)
-    gaps = events.clearances(rows, after=False)
+    gaps = reference_of(rows).clearances(rows, after=False)
     touching = np.flatnonzero((gaps < 0).any(axis=1))
     apart = np.flatnonzero((gaps > 0).all(axis=1))[::EVERY]
     velocities, touched = np.zeros((rows.rows, 3)), {}

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from saddle.errors import SaddleError
-from saddle.parity import golden as recorded
 from saddle.parity import velocity
-from saddle.parity.golden import Golden, load
+from saddle.parity.golden import Golden
+from saddle.parity.golden_files import load
 from saddle.parity.velocity import Outcome, crossed, judge, report
 from saddle.tasks.velocity import models
 from saddle.tasks.velocity.bodies import BODIES
@@ -166,4 +166,4 @@ def test_foreign_files(tmp_path, name, value, words):
     kept: Any = {k: a for k, a in arrays.items() if a is not None}
     np.savez(tmp_path / f"{ANT}.npz", **kept)
     with pytest.raises(SaddleError, match=words):
-        recorded.load(tmp_path, (ANT,))
+        load(tmp_path, (ANT,))

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from saddle.parity.golden import TRANSITIONS
+from saddle.parity.golden_files import TRANSITIONS
 from saddle.tasks import make
 from saddle.tasks.point.button import ButtonState
 from saddle.tasks.point.circle import CircleState

@@ -91,8 +91,9 @@ def _metrics_of(metrics: pl.LazyFrame, strata: pl.DataFrame, stratum: int) -> pl
         costs = {}
         for i in range(int(constraints)):
             costs[column("cost", i)] = pl.col(column(COST, stratum * int(constraints) + i))
+        names = own.lazy().select("run", "name", *lambdas)
         curves = (
-            metrics.join(own.lazy().select("run", "name", *lambdas), on="run")
+            metrics.join(names, on="run", maintain_order="left")
             .select(
                 pl.col("name").alias("run"),
                 "epoch",

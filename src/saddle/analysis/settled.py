@@ -31,7 +31,8 @@ def still_moving(swept: pl.DataFrame) -> list[str]:
     """A note where return or cost of the sweep's runs still moved. swept: the columns of finals."""
     moved = []
     for name in ("return", "cost"):
-        means = swept.group_by("lambda").agg(pl.col(name).mean())[name].to_numpy()
+        by_lambda = swept.group_by("lambda", maintain_order=True)
+        means = by_lambda.agg(pl.col(name).mean())[name].to_numpy()
         span = float(np.ptp(means)) if len(means) else 0.0
         gains = swept[f"{name}_gain"].drop_nulls().to_numpy()
         if len(gains) < FEWEST or not span > 0:

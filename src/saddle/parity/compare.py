@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from saddle.parity import inject
+from saddle.parity import inject, motion
 from saddle.parity.golden import Golden
+from saddle.parity.point.registry import reference_of
 from saddle.tasks import State
 
 Precision = Literal["float32", "float64"]
@@ -60,14 +61,12 @@ def _take_goal_over(golden: Golden, stepped: State) -> State:
     """After a success both sides drew a new goal at random: put the reference's in place of
     ours.
     """
-    met = golden["goal_met"]
     new = {}
-    for name in ("goal", "goal_button"):
-        ours = getattr(stepped, name, None)
-        if ours is not None:
-            theirs = jnp.asarray(golden[f"{name}2"], ours.dtype)
-            met_in_row = met.reshape(-1, *[1] * (ours.ndim - 1))
-            new[name] = jnp.where(met_in_row, theirs, ours)
+    for name in reference_of(golden).drawn_after_success:
+        ours = getattr(stepped, name)
+        theirs = jnp.asarray(golden[f"{name}2"], ours.dtype)
+        met = golden["goal_met"].reshape(-1, *[1] * (ours.ndim - 1))
+        new[name] = jnp.where(met, theirs, ours)
     return dataclasses.replace(stepped, **new)
 
 
@@ -75,12 +74,9 @@ def _outcome(
     golden: Golden, stepped: State, obs: Array, formulas: Array, info: dict[str, Any]
 ) -> Outcome:
     zeros = np.zeros(golden.rows)
-    free = np.zeros((golden.rows, 0, 13))
-    for name in ("vase", "gremlins", "box"):
-        free = getattr(stepped, name, free)
     return Outcome(
         agent=_real(stepped.agent),  # type: ignore[attr-defined]
-        bodies=_real(free).reshape(golden.rows, golden.bodies, 13),
+        bodies=_real(reference_of(golden).free_bodies(stepped)),
         obs=_real(obs),
         formulas=_real(formulas),
         reward=_real(stepped.reward),
@@ -103,8 +99,8 @@ def errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
 
     NaN marks rows that have no such quantity (a displacement where nothing moved).
     """
-    off = out.agent - inject.agents(golden, after=True)
-    off[:, 2] = inject.wrap(off[:, 2])
+    off = out.agent - motion.agents(golden, after=True)
+    off[:, 2] = motion.wrap(off[:, 2])
     observed = out.obs - golden["obs2"]
     formulas = out.formulas - golden["obs2"]
     found = {
@@ -129,7 +125,7 @@ def _body_errors(golden: Golden, out: Outcome) -> dict[str, np.ndarray]:
     """The worst of a row's free bodies; `displacement` is the first one's planar error over its
     displacement.
     """
-    theirs = inject.bodies(golden, after=True)
+    theirs = motion.bodies(golden, after=True)
     off = out.bodies - theirs
     planar = np.linalg.norm(off[:, 0, :2], axis=-1)
     return {
@@ -148,7 +144,7 @@ def _worst(off: np.ndarray) -> np.ndarray:
 
 def _displacement(golden: Golden) -> np.ndarray:
     """[N] metres that the reference's first free body moved in the plane."""
-    moved = inject.bodies(golden, after=True) - inject.bodies(golden)
+    moved = motion.bodies(golden, after=True) - motion.bodies(golden)
     return np.linalg.norm(moved[:, 0, :2], axis=-1)
 
 

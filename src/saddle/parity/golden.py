@@ -1,60 +1,12 @@
-"""Reference transitions on disk: `<task>.npz`, one row per env step of the reference, and any
-`<task>.<kind>.npz` beside it with more of them.
-
-A row stands alone: the complete state and the action before the step, and everything the reference
-returned. Which rows a file holds, how many, and of how many episodes is its own affair; only names
-and shapes are fixed.
-"""
+"""The reference's rows of one task in memory: one env step each."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from saddle.errors import SaddleError
-from saddle.tasks.builtin import SPECS
-from saddle.tasks.point import specs
-from saddle.tasks.registry import entry
 from saddle.tasks.velocity.bodies import BODIES
-
-TRANSITIONS = Path(__file__).parent / "transitions"  # those that come with Saddle, 4.9 MB
-
-# Trailing shape per episode-array of a task; the first axis is the episode.
-_EPISODE: dict[str, dict[str, tuple[int, ...]]] = {
-    specs.CIRCLE.name: {},
-    specs.GOAL.name: {"ep_hazards": (8, 2)},
-    specs.BUTTON.name: {"ep_hazards": (4, 2), "ep_buttons": (4, 2), "ep_gremlins": (4, 3)},
-    specs.PUSH.name: {"ep_hazards": (2, 2), "ep_pillar": (1, 2)},
-}
-_BODIES = dict(zip(_EPISODE, (0, 1, 4, 1), strict=True))  # free bodies besides the robot
-_VELOCITY_SCALARS = (
-    "ep",
-    "step",
-    "terminated",
-    "truncated",
-    "reward",
-    "cost",
-    "x_velocity",
-    "y_velocity",
-    "ncon",
-)
-TASKS = (*_EPISODE, *BODIES)
-_INTEGERS = (
-    "ep",
-    "step",
-    "timer",
-    "timer2",
-    "goal_button",
-    "goal_button2",
-    "contact_end",
-    "contact_any",
-)
-_FLAGS = ("terminated", "truncated", "goal_met")
-_REALS = ("time", "last_goal", "last_box", "last_box_goal", "reward", "cost")
-_COSTS = ("cost_hazards", "cost_gremlins", "cost_buttons", "cost_out_of_boundary")
-_SCALARS = _INTEGERS + _FLAGS + _REALS + _COSTS
-_BUTTONS = 4
 
 
 @dataclass(frozen=True)
@@ -88,153 +40,17 @@ class Golden:
 
     @property
     def bodies(self) -> int:
-        """Free bodies besides the robot."""
-        return _BODIES[self.task]
+        """Free bodies besides the robot, in a point task."""
+        return (self["qpos"].shape[1] - 3) // 7
 
     def episode(self, name: str) -> np.ndarray:
         """A per-episode array, repeated for each row: [N, ...]."""
         return self[name][self["ep"]]
 
+    def end(self, name: str, after: bool) -> np.ndarray:
+        """What was recorded at both ends of the step: before it, or after it."""
+        return self[f"{name}2" if after else name]
 
-def load(directory: Path | None, tasks: tuple[str, ...] = ()) -> list[Golden]:
-    """The rows of these tasks (of every task that has a file, if none are named), checked.
-
-    Without a directory they are those that come with Saddle.
-    """
-    directory = TRANSITIONS if directory is None else directory
-    if not directory.is_dir():
-        raise SaddleError(
-            f"{directory} is not a directory; --golden takes a folder of <task>.npz files"
-        )
-    for task in tasks:
-        entry(task)  # an unknown name is answered with the nearest one
-        if task not in TASKS:
-            raise SaddleError(
-                f"{task} has no reference rows to replay; Safety-Gymnasium's tasks have: "
-                f"{', '.join(TASKS)}"
-            )
-    paths = {task: directory / f"{task}.npz" for task in tasks or TASKS}
-    missing = [path for path in paths.values() if not path.is_file()]
-    if tasks and missing:
-        raise SaddleError(f"{missing[0]} does not exist; --task {missing[0].stem} needs that file")
-    if len(missing) == len(paths):
-        raise SaddleError(
-            f"{directory} holds none of the expected files: {', '.join(p.name for p in missing)}"
-        )
-    return [_read_all(task, path) for task, path in paths.items() if path.is_file()]
-
-
-def _read_all(task: str, path: Path) -> Golden:
-    """The rows of a task's file, then those of the files beside it."""
-    golden = _read(task, path)
-    for more in sorted(path.parent.glob(f"{task}.*.npz")):
-        golden = _joined(golden, _read(task, more))
-    return golden
-
-
-def _joined(golden: Golden, more: Golden) -> Golden:
-    """The rows of both; what only one of them holds is left out."""
-    arrays = {}
-    for name in golden.arrays.keys() & more.arrays.keys():
-        later = more[name] + golden.episodes if name == "ep" else more[name]
-        arrays[name] = np.concatenate([golden[name], later])
-    return replace(golden, arrays=arrays)
-
-
-def _read(task: str, path: Path) -> Golden:
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except Exception as error:  # a damaged archive raises whatever its first damaged layer does
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SaddleError(f"{path} cannot be read as an .npz of plain arrays ({reason})") from None
-    golden = Golden(task, path, arrays)
-    _check_shapes(golden)
-    _check_values(golden)
-    return golden
-
-
-def _expected(task: str) -> dict[str, tuple[int, ...]]:
-    """Trailing shape of every per-row array that is used."""
-    spec = SPECS[task]
-    if task in BODIES:
-        positions = BODIES[task].positions
-        velocities = BODIES[task].velocities
-        found: dict[str, tuple[int, ...]] = dict.fromkeys(_VELOCITY_SCALARS, ())
-        found |= {
-            "qpos": (positions,),
-            "qvel": (velocities,),
-            "qpos2": (positions,),
-            "qvel2": (velocities,),
-        }
-        return found | {
-            "xpos_torso": (3,),
-            "xpos_torso2": (3,),
-            "obs2": (spec.obs_dim,),
-            "action": (spec.action_dim,),
-        }
-    bodies = _BODIES[task]
-    pose = (3 + 7 * bodies,)
-    velocity = (3 + 6 * bodies,)
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SCALARS, ())
-    shapes |= {
-        "qpos": pose,
-        "qvel": velocity,
-        "qpos2": pose,
-        "qvel2": velocity,
-        "obs2": (spec.obs_dim,),
-    }
-    return shapes | dict.fromkeys(("goal", "goal2", "action"), (2,))
-
-
-def _check_shapes(golden: Golden) -> None:
-    rows = golden.arrays["ep"].size if "ep" in golden.arrays else 0
-    per_episode = (
-        {"ep_seed": ()} if golden.velocity else {"ep_agent": (3,), **_EPISODE[golden.task]}
-    )
-    episodes = golden.episodes
-    wanted = {name: (rows, *shape) for name, shape in _expected(golden.task).items()}
-    wanted |= {name: (episodes, *shape) for name, shape in per_episode.items()}
-    for name, shape in wanted.items():
-        array = golden.arrays.get(name)
-        if array is None:
-            raise SaddleError(
-                f"{golden.path} has no array {name!r}: not reference transitions of {golden.task}"
-            )
-        if array.shape != shape or array.dtype.kind not in "biuf":
-            found = f"{array.dtype} {list(array.shape)}"
-            raise SaddleError(
-                f"{golden.path}: {name!r} is {found}, expected numbers of shape {list(shape)}"
-            )
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise SaddleError(f"{golden.path}: {name!r} has values that are not finite")
-    if rows == 0:
-        raise SaddleError(f"{golden.path} has no rows: nothing to compare")
-
-
-def _check_values(golden: Golden) -> None:
-    """What would otherwise fail deep inside: indices out of range and quaternions that are none."""
-    button = (0 if "ep_buttons" in golden.arrays else -1, _BUTTONS)
-    ranges = {"ep": (0, golden.episodes)}
-    ranges |= {} if golden.velocity else {"goal_button": button, "goal_button2": button}
-    for name, (low, high) in ranges.items():
-        array = golden[name]
-        if array.dtype.kind not in "iu" or array.min() < low or array.max() >= high:
-            raise SaddleError(
-                f"{golden.path}: {name!r} must hold integers from {low} to {high - 1}"
-            )
-    for name in ("qpos", "qpos2"):
-        norms = np.linalg.norm(_quaternions(golden, golden[name]), axis=-1)
-        if (np.abs(norms - 1) > 1e-3).any():
-            raise SaddleError(
-                f"{golden.path}: {name!r} has quaternions that are not of unit length"
-            )
-
-
-def _quaternions(golden: Golden, qpos: np.ndarray) -> np.ndarray:
-    """[N, B, 4]: those of the free bodies in qpos [N, nq]; B is 1 for Ant and 0 for the other
-    velocity tasks.
-    """
-    if golden.velocity:
-        return qpos[:, None, 3:7] if BODIES[golden.task].free else np.zeros((golden.rows, 0, 4))
-    return qpos[:, 3:].reshape(golden.rows, golden.bodies, 7)[..., 3:]
+    def previous(self, name: str, after: bool) -> np.ndarray:
+        """[N] a distance that was recorded before the step only: zeros after it."""
+        return np.zeros(self.rows) if after else self[name]

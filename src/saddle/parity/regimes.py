@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from saddle.parity import inject
+from saddle.parity import motion
 from saddle.parity.golden import Golden
 
 # Bits of contact_end and contact_any.
@@ -63,6 +63,6 @@ def masks(golden: Golden) -> dict[str, np.ndarray]:
         found |= {"untouched": untouched, "body-body": between & ~body & ~first}
         found |= {"not first": ~first, "first": first & ~touched}
     if golden.bodies == 1:
-        speed = np.linalg.norm(inject.bodies(golden)[:, 0, 7:9], axis=-1)
+        speed = np.linalg.norm(motion.bodies(golden)[:, 0, 7:9], axis=-1)
         found["moving"] = untouched & (speed > MOVING)
     return found

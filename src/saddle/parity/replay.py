@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from saddle.errors import SaddleError
-from saddle.parity import golden as recorded
-from saddle.parity import velocity
+from saddle.parity import golden_files, velocity
 from saddle.parity.compare import Precision, step
 from saddle.parity.golden import Golden
 from saddle.parity.verdict import Report, judge
@@ -28,7 +27,7 @@ def replay(
     if engine is not None:
         tasks = tasks or tuple(BODIES)
         _check_engine(tasks, engine)
-    return [_replay(rows, precision, engine) for rows in recorded.load(golden, tasks)]
+    return [_replay(rows, precision, engine) for rows in golden_files.load(golden, tasks)]
 
 
 def _check_engine(tasks: tuple[str, ...], engine: str) -> None:

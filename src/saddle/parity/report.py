@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from saddle.parity import regimes
-from saddle.parity.events import Agreement
+from saddle.parity.agreement import Agreement
 from saddle.parity.verdict import PERCENTILES, Line, Report
 from saddle.tables import Column, print_table
 

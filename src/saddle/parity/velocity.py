@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from saddle.parity.agreement import Agreement, Decided
 from saddle.parity.compare import Precision
-from saddle.parity.events import Agreement, Decided
 from saddle.parity.golden import Golden
 from saddle.parity.tolerances import Bound, Criterion
 from saddle.parity.verdict import Report, line

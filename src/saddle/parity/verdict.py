@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from saddle.parity import events, regimes, tolerances
+from saddle.parity.agreement import Agreement
 from saddle.parity.compare import Outcome, Precision, errors
-from saddle.parity.events import Agreement
 from saddle.parity.golden import Golden
 from saddle.parity.tolerances import Bounds, Column, Criterion
 

@@ -35,19 +35,22 @@ def _curves(runs: pl.DataFrame, metrics: pl.LazyFrame, constraint: int) -> pl.Da
     epochs_of_a_bin = math.ceil((last + 1) / POINTS)
     bin_of_epoch = pl.col("epoch") // epochs_of_a_bin
     rows = metrics.select("run", "env_steps", *QUANTITIES, bin=bin_of_epoch)
-    rows = rows.join(compared.lazy(), on="run", how="inner")
+    rows = rows.join(compared.lazy(), on="run", how="inner", maintain_order="left")
 
     quantities = pl.col(*QUANTITIES)
-    of_runs = rows.group_by(*KEYS, "run", "bin").agg(
+    # Sums of the same numbers in another order differ in their last bits. Polars keeps the order of
+    # a lazy mean where it is told to, but not of a lazy SD: that one is taken of collected rows.
+    of_runs = rows.group_by(*KEYS, "run", "bin", maintain_order=True).agg(
         pl.col("env_steps").max(),
         quantities.cast(pl.Float64).fill_nan(None).mean(),
     )
-    over_seeds = of_runs.group_by(*KEYS, "bin").agg(
+    groups = of_runs.collect().group_by(*KEYS, "bin", maintain_order=True)
+    over_seeds = groups.agg(
         pl.col("env_steps").median().alias("steps"),
         quantities.mean().name.suffix("_mean"),
         quantities.std().fill_null(0.0).name.suffix("_sd"),
     )
-    return over_seeds.sort(*KEYS, "bin").collect()
+    return over_seeds.sort(*KEYS, "bin")
 
 
 def _compared(runs: pl.DataFrame, constraint: int) -> pl.DataFrame:

@@ -254,7 +254,7 @@ def outcomes(study: Study, constraint: int = 0) -> Outcomes:
         finals = final_values(study.runs, study.scan_metrics(), Options()).frame
     means = (
         finals.filter(IS_SWEEP)
-        .group_by(lam)
+        .group_by(lam, maintain_order=True)
         .agg(pl.col(cost).mean(), pl.col("return").mean())
         .sort(lam)
     )

@@ -19,7 +19,7 @@ from mujoco.mjx._src import collision_driver
 from saddle.batch import one_batch
 from saddle.errors import SaddleError
 from saddle.parity import velocity
-from saddle.parity.golden import load
+from saddle.parity.golden_files import load
 from saddle.tasks import autoreset, make
 from saddle.tasks.velocity import colliders, engines, models, steppers
 from saddle.tasks.velocity.bodies import BODIES

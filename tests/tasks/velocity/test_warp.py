@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip("warp")
 
-from saddle.parity.golden import Golden, load
+from saddle.parity.golden import Golden
+from saddle.parity.golden_files import load
 from saddle.tasks.velocity import warp_graph
 from saddle.tasks.velocity.bodies import BODIES
 from saddle.tasks.velocity.steppers import most_contacts

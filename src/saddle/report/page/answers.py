@@ -34,7 +34,7 @@ def _limits(task: str, finals: pl.DataFrame, options: Options) -> set[float]:
     limits = {limit for (limit,) in constraints.limit_sets(options.limits, task, ("cost",))}
     limits |= set(finals.filter(IS_COMPARISON)["limit"].unique().to_list())
     limits |= {*comparison_limits(task), *published_recommendations(task)}
-    swept = finals.filter(IS_SWEEP).group_by("algorithm", "lambda")
+    swept = finals.filter(IS_SWEEP).group_by("algorithm", "lambda", maintain_order=True)
     means = swept.agg(pl.col("cost").mean())["cost"].to_numpy()
     if len(means) > 1:
         limits |= set(ladder(float(means.max())))

@@ -1,0 +1,1 @@
+"""What is particular to the reference rows of each point task: one file a task."""
