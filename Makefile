@@ -13,6 +13,8 @@ TOOLS := .venv/tools-installed
 NEWEST := .venv-newest/installed
 TYPESCRIPT := 7.0.2
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+GENERATED := $(addprefix tests/,tasks/test_point_tasks.py tasks/test_two_costs.py learners/test_clip.py \
+	learners/test_sac_population.py)
 MARKED := tests/accelerate/test_compiler.py tests/parity/test_env_step.py tests/test_train.py tests/test_doctor.py
 
 .DEFAULT_GOAL := help
@@ -62,6 +64,7 @@ test: ## Lint, check the format and the types, build the docs, run the tests, so
 	@$(MAKE) --no-print-directory -j 2 lint docs $(if $(NEWEST_PYTHON),$(NEWEST)) browser
 	@# Files in their order, not by their number of tests: those that take longest have few.
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	SADDLE_TEST_CODE=users $(BIN)/python -m pytest -n 2 -m generated $(GENERATED)
 	@$(MAKE) --no-print-directory newest
 
 lint: $(TOOLS) ## Lint, check the format and the types

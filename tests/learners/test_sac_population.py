@@ -304,6 +304,7 @@ def test_members_with_one_seed_meet_the_same_while_actions_are_random():
     assert rows[-1]["loss_pi"][0] != rows[-1]["loss_pi"][1]
 
 
+@pytest.mark.generated
 def test_a_member_alone_is_the_member_in_a_population():
     whole, together = run(population(), 4)
     part, alone = run(population(MEMBERS[2:3]), 4)
