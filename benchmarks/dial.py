@@ -22,7 +22,7 @@ import dataclasses
 import json
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -98,6 +98,14 @@ def judged(
     return volume, [best_return(costs, returns, limit) for limit in limits]
 
 
+def setting(text: str) -> Any:
+    """What --set gives a setting: a number or the like as Python writes it, else a word."""
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        return text
+
+
 def words(values: list[float]) -> str:
     """Returns at the limits."""
     return "  ".join("-" if np.isnan(value) else f"{value:.1f}" for value in values)
@@ -137,7 +145,7 @@ def main() -> None:
     method = "sweep" if given.sweep else "dial"
     settings = sized(machine_learner(method), tasks.spec_of(given.task).episode_length)
     pairs = (pair.split("=", 1) for pair in given.set)
-    settings = dataclasses.replace(settings, **{k: ast.literal_eval(v) for k, v in pairs})
+    settings = dataclasses.replace(settings, **{k: setting(v) for k, v in pairs})
     epochs = EPOCHS[method]
     if given.steps:
         epochs = int(given.steps) // settings.steps_per_epoch
