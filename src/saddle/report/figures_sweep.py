@@ -63,7 +63,8 @@ def _lambda_bar(norm: LogNorm, beside: Any, pad: float, aspect: float) -> None:
     """What the colours of lambda mean, beside the axes."""
     drawn = np.ravel(beside)[0].figure
     bar = drawn.colorbar(ScalarMappable(norm, style.LAMBDAS), ax=beside, pad=pad, aspect=aspect)
-    bar.set_label("$\\lambda$", rotation=0, labelpad=2)
+    # Above: beside the ticks it would lie on one of them.
+    bar.ax.set_title("$\\lambda$", fontsize="medium")
     bar.ax.yaxis.set_major_formatter(plain)
     bar.ax.yaxis.set_minor_formatter(NullFormatter())
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
