@@ -33,7 +33,8 @@ def heat(found: TaskMap) -> Figure:
     for cell in found.cells:
         if cell.keeps == "broken":
             row, column = _place(found, cell)
-            below.plot(column + 0.38, row - 0.3, "x", color=style.INK, markersize=3)
+            ink = _ink(violating[row, column], 1.0)
+            below.plot(column + 0.38, row - 0.3, "x", color=ink, markersize=3)
     above.set_title(f"{style.short(found.task)}: gap to the frontier, % of its span")
     below.set_title("seeds violating, %")
     below.set_xticks(range(len(found.limits)), [f"{limit.limit:g}" for limit in found.limits])
@@ -68,11 +69,16 @@ def _panel(axes: Axes, found: TaskMap, grid: np.ndarray, norm: Normalize, colour
     darkest = max(abs(norm.vmin or 0), abs(norm.vmax or 0))
     for (row, column), value in np.ndenumerate(grid):
         words = f"{100 * value:.0f}" if np.isfinite(value) else "-"
-        dark = abs(value) > DARK * darkest  # of NaN: no
-        ink = "white" if dark else style.INK
+        ink = _ink(value, darkest)
         axes.text(column, row, words, ha="center", va="center", fontsize=6, color=ink)
     axes.set_yticks(range(len(found.rules)), [style.rule_name(rule) for rule in found.rules])
     axes.tick_params(length=0)
+
+
+def _ink(value: float, darkest: float) -> str:
+    """What is legible on the colour of this value; NaN has none."""
+    dark = abs(value) > DARK * darkest
+    return "white" if dark else style.INK
 
 
 def _frame(axes: Axes, row: int, column: int) -> None:
