@@ -13,9 +13,8 @@ TOOLS := .venv/tools-installed
 NEWEST := .venv-newest/installed
 TYPESCRIPT := 7.0.2
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
-GENERATED := $(addprefix tests/,tasks/test_point_tasks.py tasks/test_two_costs.py learners/test_clip.py \
-	learners/test_sac_population.py)
-MARKED := tests/accelerate/test_compiler.py tests/parity/test_env_step.py tests/test_train.py tests/test_doctor.py
+GENERATED := $(shell grep -rl 'mark\.generated' tests --include='test_*.py')
+MARKED := $(shell grep -rl 'mark\.newest' tests --include='test_*.py')
 
 .DEFAULT_GOAL := help
 .PHONY: help install browser test lint docs slow newest newest-tests newest-missing demo format clean force

@@ -1,9 +1,9 @@
 """XLA's flags for tests: compiling is most of what they do, and code that is cheaper to make saves
 half of that and loses no speed.
 
-It rounds in other places, and the slope that automatic differentiation gives of a minimum is wrong
-where its arguments are equal. Tests that two programs agree to the last bit, or that ask for that
-slope, are marked `generated`, and run with what users' programs are made of.
+It rounds in other places, and a gradient by automatic differentiation came out wrong with it
+(`tests/learners/test_clip.py`; why was not found). Such tests, and those that two programs agree to
+the last bit, are marked `generated`, and run with what users' programs are made of.
 """
 
 import os
