@@ -225,3 +225,24 @@ def test_autoreset_also_answers_termination():
     now, ended = step(task, state, jnp.zeros((40, 2)))
     assert 0 < ended.terminated.sum() < 40
     np.testing.assert_array_equal(now.steps == 0, ended.terminated)
+
+
+@pytest.mark.parametrize("count", [1, 8, 16, 17])
+def test_few_worlds_too_compute_nothing_that_none_needs(count):
+    """A compiler takes what a loop computes alike each time out of the loop, and so did XLA where
+    all worlds fit into a chunk.
+    """
+
+    def dear(x):
+        return jax.lax.sort(x, dimension=1)
+
+    def step(pred, x):
+        return jax.vmap(lambda pred, x: patch_rare(dear, pred, x, x))(pred, x)
+
+    x = jnp.arange(count * 64.0).reshape(count, 64) % 7
+    pred = jnp.arange(count) % 2 == 0
+    np.testing.assert_array_equal(jax.jit(step)(pred, x), np.where(pred[:, None], np.sort(x), x))
+    program = jax.jit(step).lower(pred, x).compile().as_text()
+    assert program is not None
+    always = program[program.index("ENTRY") :]
+    assert "sort(" in program and "sort(" not in always

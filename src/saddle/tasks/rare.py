@@ -6,6 +6,7 @@ and scattered back.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from types import ModuleType
 from typing import TypeVar
@@ -79,13 +80,12 @@ def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y, seldom: bool =
     """The batched form: pred [N], leaves of x and default [N, ...]."""
     n = pred.shape[0]
     backend = jax.default_backend()
-    size = lambda chunks: min(n, max(SMALLEST, -(-n // chunks)))
+    size = lambda chunks: min(n, max(SMALLEST, math.ceil(n / chunks)))
     asks_first = backend in CHUNKS or seldom
     chunk = size(CHUNKS.get(backend, GPU_CHUNKS))
     first = 0 if asks_first else size(GPU_FIRST)
-    worlds = jnp.nonzero(pred, size=first + -(-n // chunk) * chunk, fill_value=n)[
-        0
-    ]  # who needs it, then n as "none"
+    room = first + math.ceil(n / chunk) * chunk
+    (worlds,) = jnp.nonzero(pred, size=room, fill_value=n)  # who needs it, then n as "none"
     count = jnp.sum(pred)
 
     def next_chunk(start: Array, out: Y, chunk: int) -> tuple[Array, Y]:
@@ -95,6 +95,10 @@ def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y, seldom: bool =
         return start + chunk, jax.tree.map(put, out, rare(picked))
 
     begin = (jnp.zeros((), worlds.dtype), default)
+    if chunk == n and not first:
+        # XLA would see that a loop always picks the same worlds, and compute them before it asks.
+        one_chunk = lambda: next_chunk(*begin, chunk)[1]
+        return jax.lax.cond(count > 0, one_chunk, lambda: default)
     begin = next_chunk(*begin, first) if first else begin
     return jax.lax.while_loop(
         lambda carry: carry[0] < count, lambda carry: next_chunk(*carry, chunk), begin
