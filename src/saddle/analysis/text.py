@@ -27,10 +27,10 @@ def percent(found: Estimate, digits: int = 0) -> str:
     """A share as 'value [lo, hi]' in per cent, with so many digits behind the point."""
     if found.value is None:
         return "-"
-    value = f"{found.value:.{digits}%}"
+    value = f"{found.value:z.{digits}%}"
     if found.lo is None or found.hi is None:
         return value
-    return f"{value} [{found.lo:.{digits}%}, {found.hi:.{digits}%}]"
+    return f"{value} [{found.lo:z.{digits}%}, {found.hi:z.{digits}%}]"
 
 
 def plain(value: float) -> str:

@@ -23,11 +23,13 @@ class Unwound(NamedTuple):
 
 @dataclass(frozen=True)
 class AntiWindupPID(Rule):
-    """Lambda is a PID controller's answer to the error (J_C - d) / d, bounded by 1 to both sides.
+    """Lambda is a PID controller's answer to the error (J_C - d) / d, which is bounded above.
 
-    A cost of 0 and one of twice the limit or more pull equally hard, at every limit and in every
-    task. The integral stops while lambda is at 0 or at its maximum and the error would push it
-    further (conditional integration), so that it has nothing to unlearn when the error turns.
+    A cost of 0 pulls with -1, one of four times the limit or more with 3, at every limit and in
+    every task: a cost cannot be as far below the limit as above it, and a bound of 1 would weigh an
+    epoch far above it no more than one without cost. The integral stops while lambda is at 0 or at
+    its maximum and the error would push it further (conditional integration), so that it has
+    nothing to unlearn when the error turns.
     """
 
     name: ClassVar[str] = "antiwindup"
@@ -40,12 +42,14 @@ class AntiWindupPID(Rule):
     """Integral before the first epoch: one number for every constraint, or one for each."""
     kp: float = 0.5
     """Gain of the smoothed error."""
-    ki: float = 0.02
+    ki: float = 0.03
     """Gain of the summed error: lambda an epoch at a cost of twice the limit."""
     kd: float = 1.0
     """Gain of the smoothed error's change since the epoch before."""
     ema: float = 0.8
     """Weight of the past in the smoothed error."""
+    bound: float = 3.0
+    """Largest error: that of a cost of 1 + bound times the limit."""
     maximum: float = 100.0
     """Largest lambda."""
 
@@ -53,6 +57,7 @@ class AntiWindupPID(Rule):
         super().__post_init__()
         for field in ("kp", "ki", "kd", "ema"):
             at_least(self, field, 0.0)
+        positive_and_finite(self, "bound")
         positive_and_finite(self, "maximum")
         if self.ema >= 1:
             raise SaddleError(f"ema is {self.ema}; it must be below 1, or nothing new is ever seen")
@@ -70,7 +75,7 @@ class AntiWindupPID(Rule):
         """Lambda = K_P error + integral + K_D change of the error, within [0, maximum]."""
         import jax.numpy as jnp
 
-        error = jnp.clip(as_share(cost - limit, limit), -1.0, 1.0)
+        error = jnp.clip(as_share(cost - limit, limit), -1.0, numbers.bound)
         before = jnp.where(memory.count == 0, error, memory.error)
         smooth = numbers.ema * before + (1 - numbers.ema) * error
         rest = numbers.kp * smooth + numbers.kd * (smooth - before)

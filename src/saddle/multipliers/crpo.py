@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from saddle import palette
 from saddle.checks import at_least, positive_and_finite
+from saddle.errors import SaddleError
 from saddle.multipliers.rule import Rule
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ class Switched(NamedTuple):
 
 @dataclass(frozen=True)
 class CRPO(Rule):
-    """No price while the cost is within the limit and a tolerance, the largest one beyond.
+    """No price while the cost keeps a margin below the limit, the largest one beyond.
 
     Constraint-rectified policy optimisation (Xu, Liang and Lan, 2021) improves the reward alone, or
-    lowers one violated constraint alone. Here both are multipliers that the learner sees: at 100
-    the cost has 99 % of the policy's step; of several violated constraints all are lowered at once.
+    lowers one violated constraint alone. Here both are multipliers that the learner sees: at 10 the
+    cost has ten parts in eleven of the policy's step; of several violated constraints all are
+    lowered at once. The switch is late, and costs swing about a place above it: with the margin
+    that is below the limit.
     """
 
     name: ClassVar[str] = "crpo"
@@ -33,13 +36,20 @@ class CRPO(Rule):
 
     init: float | tuple[float, ...] = 0.0
     """Lambda before the first epoch: one number for every constraint, or one for each."""
+    margin: float = 0.5
+    """Share of the limit below which the switch is."""
     tolerance: float = 0.0
-    """Cost above the limit that is let pass."""
-    maximum: float = 100.0
-    """Lambda beyond the tolerance."""
+    """Cost above the switch that is let pass."""
+    maximum: float = 10.0
+    """Lambda beyond the switch and the tolerance."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        at_least(self, "margin", 0.0)
+        if self.margin >= 1:
+            raise SaddleError(
+                f"margin is {self.margin}; it must be below 1, or nothing is left of the limit"
+            )
         at_least(self, "tolerance", 0.0)
         positive_and_finite(self, "maximum")
 
@@ -55,5 +65,5 @@ class CRPO(Rule):
         """The switch, by the last cost alone."""
         import jax.numpy as jnp
 
-        beyond = cost - limit > numbers.tolerance
-        return Switched(jnp.where(beyond, numbers.maximum, 0.0))
+        switch = (1 - numbers.margin) * limit + numbers.tolerance
+        return Switched(jnp.where(cost > switch, numbers.maximum, 0.0))

@@ -68,7 +68,7 @@ def _panel(axes: Axes, found: TaskMap, grid: np.ndarray, norm: Normalize, colour
     axes.imshow(grid, norm=norm, cmap=colours, aspect="auto")
     darkest = max(abs(norm.vmin or 0), abs(norm.vmax or 0))
     for (row, column), value in np.ndenumerate(grid):
-        words = f"{100 * value:.0f}" if np.isfinite(value) else "-"
+        words = f"{100 * value:z.0f}" if np.isfinite(value) else "-"
         ink = _ink(value, darkest)
         axes.text(column, row, words, ha="center", va="center", fontsize=6, color=ink)
     axes.set_yticks(range(len(found.rules)), [style.rule_name(rule) for rule in found.rules])

@@ -59,7 +59,7 @@ def percent(found: Estimate) -> str:
     """A share and its interval; nothing where either is not known."""
     if found.value is None or found.lo is None or found.hi is None:
         return ""
-    return f"{found.value:.0%} [{found.lo:.0%}, {found.hi:.0%}]"
+    return f"{found.value:z.0%} [{found.lo:z.0%}, {found.hi:z.0%}]"
 
 
 def ends(name: str, found: Estimate) -> dict[str, float | None]:
