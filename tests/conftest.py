@@ -8,6 +8,9 @@ import cheap_code
 # It has to be asked for before JAX is there.
 os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *cheap_code.FLAGS]).strip()
 
+# Members spread over two cores wherever there are two, as for users.
+os.environ["JAX_NUM_CPU_DEVICES"] = "2"
+
 import jax
 import pytest
 import shapes

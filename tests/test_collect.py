@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from learners.running import through_a_file
 
-from saddle import checkpoint, tasks
+from saddle import tasks
 from saddle.collect.host import HostCollector
 from saddle.collect.steps import acting_key, first_keys, no_moments
 from saddle.config import Member
@@ -52,8 +53,7 @@ def test_worlds_on_the_host(layout, tmp_path):
         np.isfinite(through[-1]["window_return"]).all() and through[-1]["window_length"].max() < 80
     )
     state, before = run(population, population.init(), 2)
-    checkpoint.save(tmp_path / "state", state, {})
-    state, _ = checkpoint.load(tmp_path / "state", like=population.init_shape())
+    state = through_a_file(population, state, tmp_path / "state")
     assert equal(through, before + run(population, state, 2)[1])
 
 
@@ -106,7 +106,7 @@ def test_clocks_of_worlds_on_the_host_are_spread_in_the_wide_layout():
     assert state.worlds.state["steps"].tolist() == [0, 250, 500, 750]
     counted = []
     for _ in range(5):
-        worlds, moments, rollout = population.rollout(state)
+        worlds, moments, rollout = population.compiled_rollout()(state)
         state = state._replace(epoch=state.epoch + 1, worlds=worlds, moments=moments)
         counted.append(int(rollout.counted.sum()))
     assert counted == [0, 0, 0, 1, 1]

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learners.running import run, same
+from learners.running import run, same, through_a_file
 from learners.tally import TallySettings
 from learners.toys import Broken, Chain
 
-from saddle import checkpoint
 from saddle.config import Member
 from saddle.members import BAD_OBSERVATION, BAD_UPDATE
 from saddle.multipliers import Fixed, GradientAscent
@@ -112,8 +111,7 @@ def test_a_resumed_run_goes_on_bit_by_bit(make, tmp_path):
     task = make()
     _, through = run(task, 4)
     state, before = run(task, 2)
-    checkpoint.save(tmp_path / "state", state, {})
-    state, _ = checkpoint.load(tmp_path / "state", like=task.init_shape())
+    state = through_a_file(task, state, tmp_path / "state")
     _, after = run(task, 2, state)
     assert same(through, before + after)
 

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 import toy_environments as toys
+from learners.running import through_a_file
 
 import saddle
-from saddle import checkpoint, tasks
+from saddle import tasks
 from saddle.cli import main
 from saddle.config import Member
 from saddle.errors import SaddleError
@@ -100,7 +101,7 @@ def rollouts(population, state, count):
     """So many epochs without what is learned from them."""
     found = []
     for _ in range(count):
-        worlds, moments, rollout = population.rollout(state)
+        worlds, moments, rollout = population.compiled_rollout()(state)
         state = state._replace(epoch=state.epoch + 1, worlds=worlds, moments=moments)
         found.append(jax.tree.map(np.asarray, rollout))
     return state, found
@@ -115,9 +116,8 @@ def test_worlds_of_the_wide_layout_go_on(kind, tmp_path):
     population = Population(task, learner, members, 280)
     _, through = rollouts(population, population.init(), 4)
     state, _ = rollouts(population, population.init(), 2)
-    checkpoint.save(tmp_path / "state", state, {})
     resumed = Population(task, learner, members, 280)
-    state, _ = checkpoint.load(tmp_path / "state", like=resumed.init_shape())
+    state = through_a_file(resumed, state, tmp_path / "state")
     _, after = rollouts(resumed, state, 2)
     if kind == "Drift":
         for one, other in zip(through[2:], after, strict=True):

@@ -5,7 +5,6 @@ learner's clock; and who fails stays where it was when it failed, which its lear
 of every member's state, to go back to at the end, would be a second replay.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from saddle.members import (
     LEARN,
     MemberState,
     PopulationState,
+    Roster,
     check_metrics,
     frozen,
     healthy,
@@ -51,13 +51,9 @@ class PopulationCycles:
     learner: Learner
     collector: Collector
     rules: Rules
-    limits: Array
-    """[M, m]."""
     worlds: int
     """Of a member."""
     epochs: int
-    keys: Callable[[Array], Array]
-    """The members' keys [M] of an epoch."""
 
     @property
     def count(self) -> int:
@@ -65,7 +61,7 @@ class PopulationCycles:
         return self.settings.steps_per_epoch // self.settings.steps_per_cycle
 
     def rollout(
-        self, state: PopulationState, cycle: Array | int
+        self, roster: Roster, state: PopulationState, cycle: Array | int
     ) -> tuple[Worlds, Moments, Rollout]:
         """A cycle's steps."""
         worlds = state.worlds
@@ -76,13 +72,14 @@ class PopulationCycles:
             state.moments,
             no_moments(*state.moments.mean.shape),
             worlds,
-            self.keys(state.epoch),
+            roster.keys(state.epoch),
             cycle * steps,
             steps,
         )
 
     def learn(
         self,
+        roster: Roster,
         state: PopulationState,
         cycle: Array | int,
         worlds: Worlds,
@@ -100,7 +97,7 @@ class PopulationCycles:
             before.learner,
             rollout,
             before.multiplier.lam,
-            jax.vmap(key_of_cycle)(self.keys(state.epoch)),
+            jax.vmap(key_of_cycle)(roster.keys(state.epoch)),
             (state.epoch + cycle / self.count) / self.epochs,
             (before.failed == FINE) & well,
         )
@@ -113,7 +110,7 @@ class PopulationCycles:
         if self.settings.rule_clock.each_cycle:
             recent = jax.vmap(episodes.mean)(window)
             moves = self._moves(state.epoch, cycle)
-            multiplier = self._moved(multiplier, recent, moves)
+            multiplier = self._moved(roster, multiplier, recent, moves)
         multiplier, window = frozen(
             failed, (multiplier, window), (before.multiplier, before.window)
         )
@@ -125,7 +122,7 @@ class PopulationCycles:
         return PopulationState(state.epoch, after, moments, worlds), report
 
     def close(
-        self, state: PopulationState, reports: Report
+        self, roster: Roster, state: PopulationState, reports: Report
     ) -> tuple[PopulationState, dict[str, Array]]:
         """The state after the epoch, and its metrics. lambda is that of the last cycle."""
         members = state.members
@@ -135,10 +132,10 @@ class PopulationCycles:
         multiplier = members.multiplier
         if not self.settings.rule_clock.each_cycle:
             moves = self._moves(state.epoch, self.count - 1) & counted.any(1)
-            multiplier = self._moved(multiplier, recent, moves)
+            multiplier = self._moved(roster, multiplier, recent, moves)
             multiplier = frozen(members.failed, multiplier, members.multiplier)
         metrics = {
-            **episodes.metrics(finished, counted, members.window, recent, self.limits),
+            **episodes.metrics(finished, counted, members.window, recent, roster.limits),
             "lambda": reports.lam[-1],
             "failed": members.failed,
             **{name: _over_cycles(values) for name, values in reports.metrics.items()},
@@ -153,13 +150,15 @@ class PopulationCycles:
         done = epoch * self.settings.steps_per_epoch + (cycle + 1) * self.settings.steps_per_cycle
         return done > self.settings.rule_clock.rest
 
-    def _moved(self, multiplier: Multiplier, recent: Array, moves: Array) -> Multiplier:
+    def _moved(
+        self, roster: Roster, multiplier: Multiplier, recent: Array, moves: Array
+    ) -> Multiplier:
         """By the members' rules, where `moves`. recent [M, 2 + m]; moves [M] or []."""
         members = recent.shape[0]
         seen = jnp.broadcast_to(moves, members)[:, None]
         cost = jnp.where(seen, recent[:, 2:], jnp.nan)  # without a cost nothing moves
         update = jax.vmap(self.rules.update)
-        return update(multiplier, self.rules.numbers, cost, self.limits)
+        return update(multiplier, roster.numbers, cost, roster.limits)
 
 
 def _in_a_row(x: Array) -> Array:

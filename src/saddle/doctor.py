@@ -21,6 +21,7 @@ from types import ModuleType
 
 import saddle
 from saddle.extras import DISTRIBUTION, install
+from saddle.machine import cores
 
 PROBE_SECONDS = 60  # a first GL context on a cold machine takes a few
 GL_PROBE = "import mujoco, os; mujoco.GLContext(16, 16).make_current(); os._exit(0)"
@@ -58,7 +59,7 @@ def _required(package: str) -> str:
 
 
 def _machine() -> Iterator[Finding]:
-    cpu = f"{_cores()} cores, {platform.machine()}, {platform.system()}"
+    cpu = f"{cores()} cores, {platform.machine()}, {platform.system()}"
     yield Finding("machine", "cpu", True, cpu)
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     yield Finding("machine", "memory", True, f"{gib:.1f} GiB")
@@ -136,15 +137,6 @@ def _kernels() -> Finding:
     return Finding("engines", "kernels", False, why, _required("jax"))
 
 
-def _cores() -> int:
-    """Cores that this process may use, which in a container or under taskset is fewer than there
-    are.
-    """
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _nvidia_cards() -> list[str]:
     """Name and memory of each card the driver sees."""
     tool = shutil.which("nvidia-smi")
@@ -172,10 +164,11 @@ def _jax() -> Finding:
     try:
         import jax
 
-        devices = ", ".join(str(device) for device in jax.devices())
+        devices = jax.devices()
     except Exception as error:
         return Finding("software", "jax", False, _first_line(error), _required("jax"))
-    return Finding("software", "jax", True, f"{jax.__version__} on {devices}")
+    detail = f"{jax.__version__} on {len(devices)} x {devices[0].device_kind}"
+    return Finding("software", "jax", True, detail)
 
 
 def _package(group: str, name: str, module: str, advice: str) -> Finding:

@@ -19,6 +19,7 @@ from saddle import notebook, tasks
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
+from saddle.machine import show_cores_to_jax
 from saddle.multipliers import Fixed, Rule
 from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
@@ -104,6 +105,7 @@ def run_study(
     group: rules at a limit get more while it is open which of them to use, and
     `saddle.analyze(study).until_decided` says what is decided.
     """
+    show_cores_to_jax()
     if until_decided is not None:
         plan = dataclasses.replace(plan, until_decided=until_decided)
     swept = None if sweep is None else Path(sweep)
@@ -163,6 +165,7 @@ def frontier(
     in the current folder unless it is given; with `resume` a frontier that is there goes on.
     `saddle.analyze` says what was found.
     """
+    show_cores_to_jax()
     count = None if steps is None else whole("steps", steps)
     name = name_of(
         task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python

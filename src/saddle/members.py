@@ -12,7 +12,7 @@ from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Rollout, Worlds
 from saddle.errors import SaddleError
 from saddle.learners.settings import LearnerSettings
-from saddle.multipliers.stacked import Multiplier
+from saddle.multipliers.stacked import Multiplier, Numbers
 
 LEARN = 2  # what an epoch's key is folded with to learn; collect.steps has the others
 
@@ -31,6 +31,22 @@ class MemberState(NamedTuple):
     multiplier: Multiplier
     window: Window  # of recent episodes, whose cost the multiplier sees
     failed: Array  # [M] int32, FINE or why the member stopped
+
+
+class Roster(NamedTuple):
+    """What tells members apart, stacked [M, ...]: the program is the same for all of them."""
+
+    seeds: Array  # [M] uint32
+    numbers: Numbers  # [M], of their rules
+    limits: Array  # [M, m]
+
+    def keys(self, epoch: Array | int) -> Array:
+        """[M], of that epoch; -1 is that of the start."""
+
+        def of_member(seed: Array) -> Array:
+            return jax.random.fold_in(jax.random.key(seed), epoch + 1)
+
+        return jax.vmap(of_member)(self.seeds)
 
 
 class PopulationState(NamedTuple):

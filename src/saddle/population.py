@@ -11,6 +11,7 @@ whatever their lambda.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -25,6 +26,7 @@ from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Rollout, Worlds, by_member
 from saddle.collect.steps import contexts, no_moments
 from saddle.config import Member
+from saddle.cores import BY_MEMBER, BY_STEP, SHARED
 from saddle.cycles import PopulationCycles
 from saddle.errors import SaddleError
 from saddle.learners.settings import LearnerSettings
@@ -33,6 +35,7 @@ from saddle.members import (
     LEARN,
     MemberState,
     PopulationState,
+    Roster,
     check_metrics,
     frozen,
     healthy,
@@ -40,6 +43,9 @@ from saddle.members import (
 )
 from saddle.multipliers.stacked import Rules
 from saddle.tasks import Task
+
+STATE = PopulationState(epoch=SHARED, members=BY_MEMBER, moments=BY_MEMBER, worlds=BY_MEMBER)  # type: ignore[arg-type]
+"""How members lie in a state."""
 
 
 class Population:
@@ -52,7 +58,9 @@ class Population:
         members: Sequence[Member],
         steps: int,
         engine: str | None = None,
+        cores: int | None = None,
     ) -> None:
+        """cores: of a CPU, over which the members are spread; all that JAX sees unless given."""
         options = {} if engine is None else {"engine": engine}
         made: Any = tasks.make(task, **options) if isinstance(task, str) else task
         self.spec = made.spec
@@ -62,31 +70,38 @@ class Population:
         self.members = tuple(members)
         self.epochs = steps // settings.steps_per_epoch
         self._check(steps)
-        self._seeds = jnp.array([member.seed for member in self.members], jnp.uint32)
         self._rules = Rules([member.rule for member in self.members])
-        self._limits = jnp.array([member.limits for member in self.members], jnp.float32)
+        self._own = Roster(
+            seeds=jnp.array([member.seed for member in self.members], jnp.uint32),
+            numbers=self._rules.numbers,
+            limits=jnp.array([member.limits for member in self.members], jnp.float32),
+        )
         self._learner = settings.learner(self.spec)
         self._start = warm_start.read(settings, self.spec)
-        self._collector = collector.choose(made, settings, self._learner, len(self.members))
-        self._begin = self._collector.compile(self._init)
+        self._collector = collector.choose(made, settings, self._learner, len(self.members), cores)
+        self.cores = self._collector.cores
+        """Over which the members of a state are spread."""
+        self.learning_cores = self._collector.learning
+        """Over which they are spread while they learn."""
+        self.roster = self.cores.place(self.cores.pad(self._own), BY_MEMBER)
+        """Of all members, and of those that fill up the last core."""
+        self._begin = self._collector.compile(self._init, (BY_MEMBER,), STATE)
         self._epoch = self._program()
 
     def _program(self) -> EpochProgram:
         """An epoch: one rollout and what is learned from it, or cycles of both."""
         settings = self.settings
         if not settings.in_cycles:
-            return self._collector.epoch(self.rollout, self.learn)
+            return self._collector.epoch(self.rollout, self.learn, STATE)
         cycles = PopulationCycles(
             settings,
             self._learner,
             self._collector,
             self._rules,
-            self._limits,
             worlds=settings.worlds_for(self.spec.episode_length),
             epochs=self.epochs,
-            keys=self._keys,
         )
-        return self._collector.epoch_of_cycles(cycles)
+        return self._collector.epoch_of_cycles(cycles, STATE)
 
     def _check(self, steps: int) -> None:
         if not self.members:
@@ -120,11 +135,20 @@ class Population:
         """Before the first epoch. Each leaf has a buffer of its own, since an epoch takes them
         over.
         """
-        return jax.tree.map(lambda leaf: leaf.copy(), self._begin())
+        begun = jax.tree.map(lambda leaf: leaf.copy(), self._begin(self.roster))
+        return self._collector.place(begun, STATE)
 
-    def init_shape(self) -> PopulationState:
-        """Shapes and types of a state."""
-        return self._collector.shape(self._init)
+    def saved_shape(self) -> PopulationState:
+        """Shapes and types of a state as it is saved."""
+        return self._collector.shape(partial(self._init, self._own))
+
+    def to_save(self, state: PopulationState) -> PopulationState:
+        """A state, or a copy of one, as it is saved: however many cores there are."""
+        return self.cores.strip(state)
+
+    def restored(self, saved: PopulationState) -> PopulationState:
+        """The state that `to_save` made this of, for the cores of this machine."""
+        return self._collector.place(self.cores.pad(saved), STATE)
 
     def epoch_of(self, state: PopulationState) -> int:
         """Epochs done."""
@@ -134,8 +158,9 @@ class Population:
         """One epoch of every member. Metrics are [M], or [M, m] where there is one per constraint.
         Consumes `state`.
         """
-        state, found = self._epoch(state)
-        metrics = {name: np.array(value) for name, value in found.items()}
+        state, found = self._epoch(self.roster, state)
+        count = len(self.members)
+        metrics = {name: np.array(value)[:count] for name, value in found.items()}
         lost = metrics["failed"] > 0
         for value in metrics.values():
             if np.issubdtype(value.dtype, np.floating):
@@ -151,17 +176,45 @@ class Population:
         """The compiled epoch, for those who ask about its memory; None where worlds step on the
         host.
         """
-        return self._epoch.executable(state)
+        return self._epoch.executable(self.roster, state)
 
-    def compile(self, function: Callable) -> Callable:
-        """A function of this population that collects, compiled as far as its worlds allow."""
-        return self._collector.compile(function)
+    def compiled_fresh(self) -> Callable[[PopulationState], tuple[Worlds, Moments]]:
+        """`fresh` of all members, compiled as far as worlds allow."""
+        outputs = (BY_MEMBER, BY_MEMBER)
+        fresh = self._collector.compile(self.fresh, (BY_MEMBER, STATE), outputs)
+        return partial(fresh, self.roster)
+
+    def compiled_rollout(self) -> Callable[[PopulationState], tuple[Worlds, Moments, Rollout]]:
+        """`rollout` of all members, compiled as far as worlds allow."""
+        outputs = (BY_MEMBER, BY_MEMBER, BY_STEP)
+        rollout = self._collector.compile(self.rollout, (BY_MEMBER, STATE), outputs)
+        return partial(rollout, self.roster)
+
+    def compiled_learning(self) -> Callable[[PopulationState, Rollout], dict[str, Array]]:
+        """What all members learn from an epoch's steps: its metrics."""
+
+        def learn(roster: Roster, state: PopulationState, rollout: Rollout) -> dict[str, Array]:
+            return self.learn(roster, state, None, state.moments, rollout)[1]
+
+        inputs = (BY_MEMBER, STATE, BY_STEP)
+        program = jax.jit(self.learning_cores.split(learn, inputs, BY_MEMBER))
+        roster = self.learning_cores.place(self.roster, BY_MEMBER)
+
+        def placed(state: PopulationState, rollout: Rollout) -> dict[str, Array]:
+            return program(roster, *self.learning_cores.place((state, rollout), inputs[1:]))
+
+        return placed
+
+    def made_up_rollout(self, state: PopulationState) -> Rollout:
+        """An epoch's numbers of the right shapes without a step of a world, for whoever times what
+        is learned.
+        """
+        made_up = self.cores.split(self._made_up_rollout, (BY_MEMBER, STATE), BY_STEP)
+        return jax.jit(made_up)(self.roster, state)
 
     def policy(self, state: PopulationState, i: int) -> dict[str, np.ndarray]:
         """Member i's policy as plain arrays, as policy.npz holds them."""
-        learner, moments = jax.tree.map(
-            lambda leaf: leaf[i], (state.members.learner, state.moments)
-        )
+        learner, moments = self.cores.member((state.members.learner, state.moments), i)
         arrays = {name: np.asarray(value) for name, value in self._learner.policy(learner).items()}
         mean = np.asarray(moments.mean)
         variance = np.asarray(normalise.variance(moments))
@@ -175,22 +228,14 @@ class Population:
         clip = self.settings.obs_clip if self.settings.obs_norm else None
         return {"task": self.task, **self._learner.policy_facts(), "obs_clip": clip}
 
-    def _keys(self, epoch: Array | int) -> Array:
-        """[M], of that epoch; -1 is that of the start."""
-
-        def of_member(seed: Array) -> Array:
-            return jax.random.fold_in(jax.random.key(seed), epoch + 1)
-
-        return jax.vmap(of_member)(self._seeds)
-
-    def _init(self) -> PopulationState:
-        count = len(self.members)
+    def _init(self, roster: Roster) -> PopulationState:
+        (count,) = roster.seeds.shape
         constraints = len(self.spec.constraints)
-        learner = jax.vmap(self._learner.init)(self._keys(-1))
+        learner = jax.vmap(self._learner.init)(roster.keys(-1))
         multiplier = jax.vmap(lambda numbers: self._rules.init(numbers, constraints))(
-            self._rules.numbers
+            roster.numbers
         )
-        window = jax.vmap(lambda _: episodes.empty(self.settings.window, constraints))(self._seeds)
+        window = jax.vmap(lambda _: episodes.empty(self.settings.window, constraints))(roster.seeds)
         moments = no_moments(count, self.spec.obs_dim)
         if self._start is not None:
             learner = warm_start.begin(self._learner, learner, self._start)
@@ -198,41 +243,39 @@ class Population:
         members = MemberState(learner, multiplier, window, jnp.zeros(count, jnp.int32))
         worlds = None
         if self.settings.goes_on:
-            worlds, recent = self._collector.fresh(moments, self._keys(0))
+            worlds, recent = self._collector.fresh(moments, roster.keys(0))
             worlds = self._collector.stagger(worlds)
             moments = jax.vmap(normalise.merge)(moments, recent)
         return PopulationState(jnp.zeros((), jnp.int32), members, moments, worlds)
 
-    def fresh(self, state: PopulationState) -> tuple[Worlds, Moments]:
+    def fresh(self, roster: Roster, state: PopulationState) -> tuple[Worlds, Moments]:
         """New worlds for this state's epoch, and the moments of what they show first."""
-        return self._collector.fresh(state.moments, self._keys(state.epoch))
+        return self._collector.fresh(state.moments, roster.keys(state.epoch))
 
-    def rollout(self, state: PopulationState) -> tuple[Worlds, Moments, Rollout]:
+    def rollout(self, roster: Roster, state: PopulationState) -> tuple[Worlds, Moments, Rollout]:
         """An epoch's steps, without what is learned from them."""
-        keys = self._keys(state.epoch)
+        keys = roster.keys(state.epoch)
         if state.worlds is None:
             worlds, recent = self._collector.fresh(state.moments, keys)
         else:
             worlds = state.worlds
-            recent = no_moments(len(self.members), self.spec.obs_dim)
+            recent = no_moments(keys.shape[0], self.spec.obs_dim)
         actor = self._learner.actor(state.members.learner)
         return self._collector.collect(actor, state.moments, recent, worlds, keys)
 
-    def made_up_rollout(self, state: PopulationState) -> Rollout:
-        """An epoch's numbers of the right shapes without a step of a world, for whoever times what
-        is learned.
-        """
+    def _made_up_rollout(self, roster: Roster, state: PopulationState) -> Rollout:
         count = self.settings.worlds_for(self.spec.episode_length)
         steps = self.settings.steps_per_epoch // count
-        shape = (steps, len(self.members), count)
+        keys = roster.keys(0)
+        shape = (steps, keys.shape[0], count)
         constraints = len(self.spec.constraints)
-        context = contexts(self._learner, self._keys(0), count, 0)
+        context = contexts(self._learner, keys, count, 0)
         seen = self.spec.obs_dim + context.shape[-1]
         obs = jax.random.normal(jax.random.key(0), (*shape, seen))
         flags = jnp.zeros(shape, bool)
         actor = self._learner.actor(state.members.learner)
         over_members = jax.vmap(self._learner.act)
-        decisions = jax.vmap(over_members, (None, 0, None))(actor, obs, self._keys(0))
+        decisions = jax.vmap(over_members, (None, 0, None))(actor, obs, keys)
         return Rollout(
             obs=obs,
             next_obs=obs,
@@ -247,7 +290,12 @@ class Population:
         )
 
     def learn(
-        self, state: PopulationState, worlds: Worlds | None, moments: Moments, rollout: Rollout
+        self,
+        roster: Roster,
+        state: PopulationState,
+        worlds: Worlds | None,
+        moments: Moments,
+        rollout: Rollout,
     ) -> tuple[PopulationState, dict[str, Array]]:
         """What an epoch does after its rollout, whose worlds the wide layout goes on with."""
         before = state.members
@@ -256,12 +304,12 @@ class Population:
         window = jax.vmap(episodes.push)(before.window, finished, counted)
         recent = jax.vmap(episodes.mean)(window)
         multiplier = jax.vmap(self._rules.update)(
-            before.multiplier, self._rules.numbers, recent[:, 2:], self._limits
+            before.multiplier, roster.numbers, recent[:, 2:], roster.limits
         )
 
         well = healthy(rollout)
         active = (before.failed == FINE) & well
-        keys = jax.vmap(lambda key: jax.random.fold_in(key, LEARN))(self._keys(state.epoch))
+        keys = jax.vmap(lambda key: jax.random.fold_in(key, LEARN))(roster.keys(state.epoch))
         progress = state.epoch / self.epochs
         learned = self._learner.learn(
             before.learner, rollout, multiplier.lam, keys, progress, active
@@ -272,7 +320,7 @@ class Population:
         after = MemberState(learned.state, multiplier, window, failed)
         after = frozen(failed, after, before._replace(failed=failed))
         metrics = {
-            **episodes.metrics(finished, counted, window, recent, self._limits),
+            **episodes.metrics(finished, counted, window, recent, roster.limits),
             "lambda": after.multiplier.lam,
             "failed": after.failed,
             **learned.metrics,

@@ -8,16 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners.running import through_a_file
 from learners.toys import Bandit, Regulator
 
 import saddle
-from saddle import checkpoint, policies, policy_files, tasks
+from saddle import policies, policy_files, tasks
 from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners import PPO, Conditioned
 from saddle.learners.conditioned.strata import Strata, standardised
 from saddle.multipliers import Dial, Fixed
 from saddle.population import Population
+
+# The cheap code of `cheap_code.py` trains some of these to other places; users' code does not.
+pytestmark = pytest.mark.generated
 
 PLAIN = {
     "rsi": "off",
@@ -199,8 +203,7 @@ def test_a_member_is_the_same_alone_and_after_a_checkpoint(layout, tmp_path):
                 value[0], all_of_them[name][1], rtol=2e-3, atol=2e-4, err_msg=name
             )
         if epoch == 1:
-            checkpoint.save(tmp_path / "state", state, {})
-    again, _ = checkpoint.load(tmp_path / "state", like=alone.init_shape())
+            again = through_a_file(alone, state, tmp_path / "state")
     for _ in range(2):
         again, _ = alone.epoch(again)
     jax.tree.map(np.testing.assert_array_equal, again.members, state.members)
@@ -225,7 +228,7 @@ def test_the_kl_that_stops_is_the_worst_stratums_if_so_chosen():
 def test_a_lambda_stays_for_an_episode(layout):
     run = population(layout, [0])
     state = run.init()
-    worlds, _, rollout = jax.jit(run.rollout)(state)
+    worlds, _, rollout = run.compiled_rollout()(state)
     drawn = np.asarray(rollout.obs[..., 1:])
     ended = np.asarray(rollout.ended)
     assert ended[:-1].any() or layout == "study"
@@ -241,7 +244,7 @@ def test_the_exported_policy_is_the_one_that_was_trained(tmp_path):
     for _ in range(3):
         state, _ = run.epoch(state)
     policy_files.save(tmp_path, run.policy(state, 0), run.policy_facts())
-    *_, rollout = jax.jit(run.rollout)(state)
+    *_, rollout = run.compiled_rollout()(state)
     lam = float(10 ** rollout.obs[5, 0, 0, 1])
     policy = policies.network(tmp_path)
     assert isinstance(policy, policies.DialPolicy)

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learners.running import run, same
+from learners.running import run, same, through_a_file
 from learners.toys import Broken, Regulator, TwoPrices
 
-from saddle import checkpoint
 from saddle.collect.rollout import Rollout
 from saddle.config import Member
 from saddle.learners import SAC
@@ -330,8 +329,7 @@ def test_a_resumed_run_goes_on_bit_by_bit(layout, replay_type, tmp_path):
     task = population(layout=layout, replay_type=replay_type)
     end, through = run(task, 5)
     state, before = run(task, 3)
-    checkpoint.save(tmp_path / "state", state, {})
-    state, _ = checkpoint.load(tmp_path / "state", like=task.init_shape())
+    state = through_a_file(task, state, tmp_path / "state")
     resumed, after = run(task, 2, state)
     assert same(through, before + after)
     assert same(end.members, resumed.members)
@@ -343,8 +341,7 @@ def test_worlds_on_the_host_resume_too(tmp_path):
     task = Population("SafetyHopperVelocity-v1", settings, MEMBERS[:2], 800, engine="native")
     end, through = run(task, 4)
     state, before = run(task, 2)
-    checkpoint.save(tmp_path / "state", state, {})
-    state, _ = checkpoint.load(tmp_path / "state", like=task.init_shape())
+    state = through_a_file(task, state, tmp_path / "state")
     resumed, after = run(task, 2, state)
     assert same(through, before + after)
     assert same(end.members, resumed.members)

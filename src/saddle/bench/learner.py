@@ -8,9 +8,10 @@ from typing import Any
 
 import jax
 
-from saddle.bench.population import Timed, check_asked, cores, device, runs_at
+from saddle.bench.population import Timed, check_asked, device, runs_at
 from saddle.bench.scan import peak
 from saddle.learners import LearnerSettings
+from saddle.machine import cores_to_use
 from saddle.population import Population
 
 
@@ -47,13 +48,13 @@ def measure(task: str, members: int, epochs: int, learner: LearnerSettings) -> R
     for _ in range(epochs):
         timed.epoch()
     epoch_s = statistics.median(timed.seconds[1:])
-    rollout = population.compile(population.rollout)
+    rollout = population.compiled_rollout()
     rollout_s = median_seconds(rollout, timed.state, epochs)
     steps = members * learner.steps_per_epoch
     return Result(
         task=task,
         device=device(),
-        cores=cores(),
+        cores=cores_to_use(),
         members=members,
         algorithm=learner.algorithm,
         precision=learner.precision,

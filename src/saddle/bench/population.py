@@ -2,7 +2,6 @@
 how they name the machine.
 """
 
-import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -34,11 +33,6 @@ def device() -> str:
     """The device that programs run on."""
     first = jax.devices()[0]
     return f"{first.platform} {first.device_kind}"
-
-
-def cores() -> int:
-    """Of the machine."""
-    return os.cpu_count() or 1
 
 
 class Timed:

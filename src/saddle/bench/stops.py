@@ -14,10 +14,11 @@ import polars as pl
 from jax import Array
 from jaxtyping import Int
 
-from saddle.bench.population import Timed, check_asked, cores, device, runs_at
+from saddle.bench.population import Timed, check_asked, device, runs_at
 from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.learners.ppo.learner import PPOLearner
+from saddle.machine import cores_to_use
 from saddle.population import Population
 from saddle.study.store import Study, open_study
 from saddle.tasks.spec import TaskSpec
@@ -76,7 +77,7 @@ def measure(task: str, members: int, epochs: int, learner: LearnerSettings, stud
     return Result(
         task=task,
         device=device(),
-        cores=cores(),
+        cores=cores_to_use(),
         members=members,
         precision=learner.precision,
         study=str(study),
@@ -165,4 +166,4 @@ def _replaying(
     settings = ReplayedPPO(**own, schedule=rows, together=together, epochs=EPOCHS)
     members = schedule.shape[1]
     runs = runs_at([1.0] * members, task)
-    return Timed(Population(task, settings, runs, EPOCHS * settings.steps_per_epoch))
+    return Timed(Population(task, settings, runs, EPOCHS * settings.steps_per_epoch, cores=1))

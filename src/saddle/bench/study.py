@@ -14,10 +14,11 @@ import numpy as np
 
 from saddle import tasks
 from saddle.bench.learner import flop, median_seconds
-from saddle.bench.population import cores, device
+from saddle.bench.population import device
 from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings
+from saddle.machine import cores_to_use
 from saddle.study import plan as plans
 from saddle.study import presets
 from saddle.study.local import Worker
@@ -121,7 +122,7 @@ def measure(
     seconds = [epoch.ended - epoch.began for epoch in counted]
     elapsed = counted[-1].ended - first.ended
     population = program.population
-    rollout = population.compile(population.rollout)
+    rollout = population.compiled_rollout()
     rollout_s = median_seconds(rollout, program.last, ROLLOUTS)
     collecting = epochs * rollout_s
     learning = sum(seconds) - collecting
@@ -131,7 +132,7 @@ def measure(
         engine=getattr(tasks.make(name), "engine", "jax"),
         layout=learner.layout,
         device=device(),
-        cores=cores(),
+        cores=cores_to_use(),
         members=members,
         precision=learner.precision,
         algorithm=learner.algorithm,

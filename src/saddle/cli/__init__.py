@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 import saddle
-from saddle import process, references, streams
+from saddle import machine, process, references, streams
 from saddle.cli.learner import split_learner
 from saddle.cli.parse import parse
 from saddle.cli.rule import rule_last
@@ -30,10 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 good, 1 a check failed, 2 bad input, 130
     interrupted.
     """
-    if argv is None:
-        process.becomes_command()
-        argv = sys.argv[1:]
     try:
+        if argv is None:
+            process.becomes_command()
+            machine.show_cores_to_jax()
+            argv = sys.argv[1:]
         with streams.guarded(), references.announcing(streams.note):
             return _dispatch(argv)
     except OutputError as error:

@@ -11,13 +11,14 @@ from saddle.collect.host import HostCollector
 from saddle.collect.normalise import Moments
 from saddle.collect.rollout import Agent, Rollout, Worlds
 from saddle.collect.settings import CollectSettings
+from saddle.cores import Cores
 from saddle.tasks import HostTask, Task
 
 
 class EpochProgram(Protocol):
     """An epoch of a population: collecting, then learning."""
 
-    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
+    def __call__(self, roster: Any, state: Any) -> tuple[Any, dict[str, Array]]:
         """The state after the epoch, and its metrics. The old state is used up."""
         ...
 
@@ -26,7 +27,7 @@ class EpochProgram(Protocol):
         """How many programs it has been compiled to: one, as long as states are alike."""
         ...
 
-    def executable(self, state: Any) -> Any:
+    def executable(self, roster: Any, state: Any) -> Any:
         """The compiled program, for those who ask about its memory; None where there is no one
         program.
         """
@@ -37,6 +38,11 @@ class Collector(Protocol):
     """Steps the worlds of a population, and knows how programs that contain such steps are
     compiled.
     """
+
+    cores: Cores
+    """Over which the members of a state are spread."""
+    learning: Cores
+    """Over which they are spread while they learn."""
 
     def fresh(self, moments: Moments, keys: Array) -> tuple[Worlds, Moments]:
         """New worlds, and the moments of what they show first. keys [M] of this epoch."""
@@ -63,29 +69,41 @@ class Collector(Protocol):
         """
         ...
 
-    def compile(self, function: Callable) -> Callable:
-        """A function that collects, compiled as far as that goes."""
+    def compile(self, function: Callable, inputs: Any, outputs: Any) -> Callable:
+        """A function that collects, compiled as far as that goes. inputs, outputs: how members lie
+        in what it takes and returns, as `saddle.cores` has it.
+        """
+        ...
+
+    def place(self, state: Any, specs: Any) -> Any:
+        """A state where epochs want it. specs: how members lie in one."""
         ...
 
     def shape(self, function: Callable[[], Any]) -> Any:
         """Something with the shapes and types of what a function that collects returns."""
         ...
 
-    def epoch(self, rollout: Callable, learn: Callable) -> EpochProgram:
-        """An epoch: `learn(state, *rollout(state))`."""
+    def epoch(self, rollout: Callable, learn: Callable, state: Any) -> EpochProgram:
+        """An epoch: `learn(roster, state, *rollout(roster, state))`. state: how members lie in
+        one.
+        """
         ...
 
-    def epoch_of_cycles(self, cycles: Cycles) -> EpochProgram:
+    def epoch_of_cycles(self, cycles: Cycles, state: Any) -> EpochProgram:
         """An epoch in which members learn more than once."""
         ...
 
 
 def choose(
-    task: Task | HostTask, settings: CollectSettings, agent: Agent, members: int
+    task: Task | HostTask,
+    settings: CollectSettings,
+    agent: Agent,
+    members: int,
+    cores: int | None = None,
 ) -> Collector:
     """The collector that a task needs: tasks in JAX are stepped on the device, all others on the
-    host.
+    host. cores: that it uses at most, all of them unless given.
     """
     if isinstance(task, HostTask):
-        return HostCollector(task, settings, agent, members)
-    return DeviceCollector(task, settings, agent, members)
+        return HostCollector(task, settings, agent, members, cores)
+    return DeviceCollector(task, settings, agent, members, cores)

@@ -11,7 +11,7 @@ from saddle.collect.rollout import Rollout, Worlds
 class Cycles(Protocol):
     """A cycle is a rollout and what is learned from it; the epoch is closed after the last one.
 
-    States are a population's, and hold its worlds.
+    Rosters and states are a population's; states hold its worlds.
     """
 
     @property
@@ -19,16 +19,24 @@ class Cycles(Protocol):
         """How many an epoch has."""
         ...
 
-    def rollout(self, state: Any, cycle: Array | int) -> tuple[Worlds, Moments, Rollout]:
+    def rollout(
+        self, roster: Any, state: Any, cycle: Array | int
+    ) -> tuple[Worlds, Moments, Rollout]:
         """A cycle's steps."""
         ...
 
     def learn(
-        self, state: Any, cycle: Array | int, worlds: Worlds, moments: Moments, rollout: Rollout
+        self,
+        roster: Any,
+        state: Any,
+        cycle: Array | int,
+        worlds: Worlds,
+        moments: Moments,
+        rollout: Rollout,
     ) -> tuple[Any, Any]:
         """The state after a cycle, and what the epoch's end wants to know of it."""
         ...
 
-    def close(self, state: Any, reports: Any) -> tuple[Any, dict[str, Array]]:
+    def close(self, roster: Any, state: Any, reports: Any) -> tuple[Any, dict[str, Array]]:
         """The state after the epoch, and its metrics. reports [cycles, ...]."""
         ...

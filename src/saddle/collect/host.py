@@ -25,6 +25,7 @@ from saddle.collect.steps import (
     look,
     with_context,
 )
+from saddle.cores import Cores
 from saddle.tasks import autoreset
 from saddle.tasks.host import HostTask, HostWorlds
 
@@ -44,11 +45,18 @@ class HostCollector:
     """Collects in a loop over steps."""
 
     def __init__(
-        self, task: HostTask, settings: CollectSettings, agent: Agent, members: int
+        self,
+        task: HostTask,
+        settings: CollectSettings,
+        agent: Agent,
+        members: int,
+        cores: int | None = None,
     ) -> None:
         self.task = task
         self.settings = settings
         self.members = members
+        self.cores = Cores(members, 1)
+        self.learning = Cores(members, cores, pad=False)
         self.count = settings.worlds_for(task.spec.episode_length)
         """Worlds of a member."""
         self._made: HostWorlds | None = None
@@ -183,20 +191,27 @@ class HostCollector:
             )
         return jax.tree.map(lambda leaf: jnp.zeros((steps, *leaf.shape), leaf.dtype), self._row)
 
-    def compile(self, function: Callable) -> Callable:
+    def compile(self, function: Callable, inputs: Any, outputs: Any) -> Callable:
         """The function as it is: it steps outside JAX."""
+        del inputs, outputs
         return function
+
+    def place(self, state: Any, specs: Any) -> Any:
+        """All of it on one core, where epochs bring it back to."""
+        del specs
+        return self.learning.gather(state._replace(worlds=None))._replace(worlds=state.worlds)
 
     def shape(self, function: Callable[[], Any]) -> Any:
         """What the function returns, whose shapes and types are wanted."""
         return function()
 
-    def epoch(self, rollout: Callable, learn: Callable) -> HostEpoch:
+    def epoch(self, rollout: Callable, learn: Callable, state: Any) -> HostEpoch:
         """Collecting as it is, then learning as one program."""
-        return HostEpoch(rollout, learn)
+        return HostEpoch(rollout, learn, self.learning, state)
 
-    def epoch_of_cycles(self, cycles: Cycles) -> HostCycles:
+    def epoch_of_cycles(self, cycles: Cycles, state: Any) -> HostCycles:
         """Each cycle's learning as one program."""
+        del state
         return HostCycles(cycles)
 
 

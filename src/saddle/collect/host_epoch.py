@@ -8,24 +8,28 @@ import jax.numpy as jnp
 from jax import Array
 
 from saddle.collect.cycles import Cycles
+from saddle.cores import BY_MEMBER, BY_STEP, Cores
 
 
 class HostEpoch:
-    """An epoch of which only the learning is a program. The worlds' own state passes it by: it is
-    no array of JAX.
+    """An epoch of which only the learning is a program, which members do each on its core. The
+    worlds' own state passes it by: it is no array of JAX.
     """
 
-    def __init__(self, rollout: Callable, learn: Callable) -> None:
+    def __init__(self, rollout: Callable, learn: Callable, cores: Cores, state: Any) -> None:
+        """state: how members lie in one."""
         self._rollout = rollout
-        self._learn = jax.jit(learn, donate_argnums=0)
+        self._cores = cores
+        self._lie = (BY_MEMBER, state, BY_MEMBER, BY_MEMBER, BY_STEP)
+        spread = cores.split(learn, self._lie, (state, BY_MEMBER))
+        self._learn = jax.jit(spread, donate_argnums=1)
 
-    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
+    def __call__(self, roster: Any, state: Any) -> tuple[Any, dict[str, Array]]:
         """The state after the epoch, and its metrics."""
-        worlds, moments, rollout = self._rollout(state)
+        worlds, moments, rollout = self._rollout(roster, state)
         saved = worlds.state
-        state, metrics = self._learn(
-            state._replace(worlds=None), worlds._replace(state={}), moments, rollout
-        )
+        taken = (roster, state._replace(worlds=None), worlds._replace(state={}), moments, rollout)
+        state, metrics = self._cores.gather(self._learn(*self._cores.place(taken, self._lie)))
         if state.worlds is not None:
             state = state._replace(worlds=state.worlds._replace(state=saved))
         return state, metrics
@@ -35,32 +39,47 @@ class HostEpoch:
         """How many programs its learning has been compiled to."""
         return self._learn._cache_size()  # type: ignore[attr-defined]
 
-    def executable(self, state: Any) -> Any:
+    def executable(self, roster: Any, state: Any) -> Any:
         """None: there is no one program of an epoch."""
         return None
 
 
-class HostCycles(HostEpoch):
-    """An epoch of cycles, in a loop. Its programs are those of `HostEpoch`, and the worlds' own
-    state passes them by in the same way.
+class HostCycles:
+    """An epoch of cycles, in a loop. Of each only the learning is a program, which the worlds' own
+    state passes by. It runs on one core: a replay would have to be brought to others each time.
     """
 
     def __init__(self, cycles: Cycles) -> None:
-        super().__init__(cycles.rollout, cycles.learn)
+        self._rollout = cycles.rollout
+        self._learn = jax.jit(cycles.learn, donate_argnums=1)
         self._count = cycles.count
-        self._close = jax.jit(cycles.close, donate_argnums=0)
+        self._close = jax.jit(cycles.close, donate_argnums=1)
 
-    def __call__(self, state: Any) -> tuple[Any, dict[str, Array]]:
+    def __call__(self, roster: Any, state: Any) -> tuple[Any, dict[str, Array]]:
         """The state after the epoch, and its metrics."""
         reports = []
         for cycle in range(self._count):
-            worlds, moments, rollout = self._rollout(state, cycle)
+            worlds, moments, rollout = self._rollout(roster, state, cycle)
             state, report = self._learn(
-                state._replace(worlds=None), cycle, worlds._replace(state={}), moments, rollout
+                roster,
+                state._replace(worlds=None),
+                cycle,
+                worlds._replace(state={}),
+                moments,
+                rollout,
             )
             state = state._replace(worlds=worlds)
             reports.append(report)
         worlds = state.worlds
         stacked = jax.tree.map(lambda *each: jnp.stack(each), *reports)
-        state, metrics = self._close(state._replace(worlds=None), stacked)
+        state, metrics = self._close(roster, state._replace(worlds=None), stacked)
         return state._replace(worlds=worlds), metrics
+
+    @property
+    def compiled(self) -> int:
+        """How many programs its learning has been compiled to."""
+        return self._learn._cache_size()  # type: ignore[attr-defined]
+
+    def executable(self, roster: Any, state: Any) -> Any:
+        """None: there is no one program of an epoch."""
+        return None

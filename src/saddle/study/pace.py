@@ -60,21 +60,20 @@ def of_population(
 ) -> Pace:
     """By timing parts of an epoch, for a population on a CPU that trains for so many."""
     if learner.in_cycles:
-        return _of_cycles(task, learner, members[0], epochs)
+        return _of_cycles(task, learner, members, epochs)
     rollout = _rollout_time(task, learner, members)
-    learning = _learning_time(task, learner, members[0], epochs)
-    return Pace(
-        compile=rollout.compile + learning.compile,
-        member_epoch=rollout.run / len(members) + learning.run,
-    )
+    learning = _learning_time(task, learner, members, epochs)
+    each = (rollout.run + learning.run) / len(members)
+    return Pace(rollout.compile + learning.compile, each)
 
 
-def _of_cycles(task: str, learner: LearnerSettings, member: Member, epochs: int) -> Pace:
-    """By timing some cycles of one member, where steps and learning take turns."""
+def _of_cycles(task: str, learner: LearnerSettings, members: Sequence[Member], epochs: int) -> Pace:
+    """By timing some cycles, where steps and learning take turns, of one member on each core."""
     from saddle.population import Population
 
     small, times = learner.sample(epochs)
-    population = Population(task, small, [member], small.steps_per_epoch)
+    cores = Population(task, small, members, small.steps_per_epoch).cores
+    population = Population(task, small, members[: cores.count], small.steps_per_epoch)
     state = population.init()
 
     def epoch() -> Any:
@@ -83,7 +82,7 @@ def _of_cycles(task: str, learner: LearnerSettings, member: Member, epochs: int)
         return metrics
 
     timed = _timed(epoch)
-    return Pace(timed.compile, timed.run * times)
+    return Pace(timed.compile, timed.run * times * cores.share / len(members))
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,8 @@ def _rollout_time(task: str, learner: LearnerSettings, members: Sequence[Member]
     small = dataclasses.replace(learner, steps_per_epoch=short * worlds, worlds=worlds)
     population = Population(task, small, members, small.steps_per_epoch)
     state = population.init()
-    fresh = population.compile(population.fresh)
-    rollout = population.compile(population.rollout)
+    fresh = population.compiled_fresh()
+    rollout = population.compiled_rollout()
     resetting = _timed(lambda: fresh(state))
     started = state._replace(worlds=fresh(state)[0])
     stepping = _timed(lambda: rollout(started)[2].signal)
@@ -132,16 +131,17 @@ def _rollout_time(task: str, learner: LearnerSettings, members: Sequence[Member]
     return _Timed(stepping.compile, stepping.run * steps / short + resets * resetting.run)
 
 
-def _learning_time(task: str, learner: LearnerSettings, member: Member, epochs: int) -> _Timed:
-    """Of what one member learns in an epoch of so many, on average."""
-    import jax
-
+def _learning_time(
+    task: str, learner: LearnerSettings, members: Sequence[Member], epochs: int
+) -> _Timed:
+    """Of what all members learn in an epoch of so many, on average: one on each core is timed."""
     from saddle.population import Population
 
     small, times = learner.sample(epochs)
-    population = Population(task, small, [member], small.steps_per_epoch)
+    cores = Population(task, small, members, small.steps_per_epoch).learning_cores
+    population = Population(task, small, members[: cores.count], small.steps_per_epoch)
     state = population.init()
     rollout = population.made_up_rollout(state)
-    learn = jax.jit(population.learn)
-    timed = _timed(lambda: learn(state._replace(worlds=None), None, state.moments, rollout)[1])
-    return _Timed(timed.compile, timed.run * times)
+    learn = population.compiled_learning()
+    timed = _timed(lambda: learn(state, rollout))
+    return _Timed(timed.compile, timed.run * times * cores.share)

@@ -112,7 +112,7 @@ class PopulationProgram:
         """A copy as NumPy arrays."""
         from saddle import checkpoint
 
-        return checkpoint.snapshot(state)
+        return self.population.to_save(checkpoint.snapshot(state))
 
     def save(self, path: Path, state: Any, facts: dict[str, Any]) -> None:
         """Write a checkpoint of a snapshot, atomically."""
@@ -124,7 +124,8 @@ class PopulationProgram:
         """State and facts of a checkpoint."""
         from saddle import checkpoint
 
-        return checkpoint.load(path, like=self.population.init_shape())
+        saved, facts = checkpoint.load(path, like=self.population.saved_shape())
+        return self.population.restored(saved), facts
 
     def export(self, state: Any, member: int, folder: Path) -> None:
         """Write a member's policy."""

@@ -19,6 +19,7 @@ from ray.exceptions import RayError, RayTaskError
 
 from saddle.errors import SaddleError
 from saddle.files import WriteError, write
+from saddle.machine import show_cores_to_jax
 from saddle.study import claims
 from saddle.study.dependent import open_sweep
 from saddle.study.local import POLL, Worker
@@ -136,6 +137,7 @@ def run_unit(
     Returns what was said, and whether the unit was left because it did not fit into the time limit.
     """
     go_to(folder)
+    show_cores_to_jax()
     messages = Messages()
     stop = StopFile(Path(stop_file), deadline)
     study = Study(Path(store))

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import AbstractMesh, use_abstract_mesh
 
 from saddle.accelerate.compiler.rolled import rolled
 
@@ -43,7 +44,8 @@ class Branch:
         def anew(x: Any) -> Any:  # a function of its own: traces are cached by function
             return self.function(x)
 
-        with rolled():
+        # Where members are spread over cores JAX would note in operations how; a kernel is of one.
+        with rolled(), use_abstract_mesh(AbstractMesh((), ())):
             jaxpr = jax.make_jaxpr(anew)(x)
         inputs = getattr(jaxpr, "jaxpr", jaxpr).invars
         return jaxpr, [variable.aval for variable in inputs], list(self.results)

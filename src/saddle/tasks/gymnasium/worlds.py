@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from saddle.errors import SaddleError
+from saddle.machine import cores
 from saddle.tasks.gymnasium.environment import Environment
 from saddle.tasks.gymnasium.facts import Facts, configuration
 from saddle.tasks.gymnasium.process import Process
@@ -290,13 +291,6 @@ _WORDS = {
     "reward": "reward",
     "cost": "cost",
 }
-
-
-def cores() -> int:
-    """How many this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _memory(size: int) -> int:
