@@ -37,8 +37,8 @@ def test_every_member_begins_as_the_policy(policy):
     for member in range(2):
         for name, value in begun.policy(state, member).items():
             np.testing.assert_allclose(value, arrays[name], rtol=1e-5, atol=1e-7, err_msg=name)
-    critics = state.members.learner.critics
-    assert (np.asarray(critics[0][0][0][0]) != np.asarray(critics[0][0][0][1])).any()
+    weights = np.asarray(state.members.learner.critics[0][0][0])  # [M, in, out]
+    assert (weights[0] != weights[1]).any()
 
 
 def test_a_training_from_a_policy_is_a_run_of_its_own(policy, tmp_path, capsys):

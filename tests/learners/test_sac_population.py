@@ -40,13 +40,13 @@ MEMBERS = (
 
 
 @cache
-def population(members=MEMBERS, **changes):
-    return Population(Regulator(), replace(SMALL, **changes), members, 1200)
+def population(members=MEMBERS, cores=None, **changes):
+    return Population(Regulator(), replace(SMALL, **changes), members, 1200, cores=cores)
 
 
 def rows_of(state, filled, written=None):
     """The replay's first rows of all members, as a batch of [M, filled]."""
-    kept = state.members.learner.replay
+    kept = jax.tree.map(np.asarray, state.members.learner.replay)
     places = jnp.broadcast_to(jnp.arange(filled), (len(kept.seen), filled))
     batch = replay.transitions(kept, places, jnp.int32(written or filled), 1)
     return jax.tree.map(np.asarray, batch)
@@ -305,7 +305,8 @@ def test_members_with_one_seed_meet_the_same_while_actions_are_random():
 
 @pytest.mark.generated
 def test_a_member_alone_is_the_member_in_a_population():
-    whole, together = run(population(), 4)
+    """Exactly, on one core; `test_cores.py` has several."""
+    whole, together = run(population(cores=1), 4)
     part, alone = run(population(MEMBERS[2:3]), 4)
     for theirs, ours in zip(together, alone, strict=True):
         for name in theirs:
