@@ -10,12 +10,18 @@ LAPTOP = Conditioned(
     actor_lr=1e-3,
     critic_lr=1e-3,
     critic_l2=1e-4,
+    rsi="bounded",
     rsi_ema=0.99,
     window=96,
 )
 """Small networks, and epochs of some tens of episodes, for a CPU: a frontier in a minute."""
 
 ACCELERATOR = Conditioned(
-    steps_per_epoch=100_000, batch=4_000, rsi_ema=0.99, strata=25, precision="tf32"
+    steps_per_epoch=100_000,
+    batch=4_000,
+    rsi="bounded",
+    rsi_ema=0.99,
+    strata=25,
+    precision="tf32",
 )
 """The published networks and passes, in epochs of some hundred episodes."""
