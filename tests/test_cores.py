@@ -23,6 +23,8 @@ from saddle.learners import PPO, SAC
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import Population
 
+pytestmark = pytest.mark.generated  # which sees two cores
+
 MEMBERS = (Member(3, Fixed(0.5)), Member(4, GradientAscent(), (2.0,)), Member(5, PID(), (2.0,)))
 LEARNERS = {
     "ppo": PPO(steps_per_epoch=200, batch=64, passes=3, hidden=(8,), window=30),
