@@ -6,9 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from learners.running import same, through_a_file
+from learners.running import same
 from learners.toys import Broken, Chain
 
+from saddle import checkpoint
 from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners import PPO
@@ -70,8 +71,10 @@ def test_a_resumed_run_goes_on_bit_by_bit(layout, tmp_path):
     task = population(layout)
     _, through = run(task, epochs=4)
     state, before = run(task, epochs=2)
-    state = through_a_file(task, state, tmp_path / "state")
-    assert task.epoch_of(state) == 2
+    checkpoint.save(tmp_path / "state", task.to_save(checkpoint.snapshot(state)), {"note": 1})
+    saved, facts = checkpoint.load(tmp_path / "state", like=task.saved_shape())
+    state = task.restored(saved)
+    assert facts == {"note": 1} and task.epoch_of(state) == 2
     _, after = run(task, state, 2)
     assert same(through, before + after)
     assert task.compiled == 1  # a restored state runs the program that is compiled already

@@ -139,6 +139,7 @@ def test_an_integral_that_did_not_wind_up_lets_go_at_once():
     """After a hundred epochs far above the limit lambda falls with the first one below it."""
     far = [10 * LIMIT] * 100 + [0.0] * 3
     found = told(AntiWindupPID(ki=0.5, kp=0.0, kd=0.0, maximum=6.0), far)
+    assert max(found) <= 6.0 and found[99] > 4.4
     assert found[:4] == pytest.approx([2.5, 4.0, 5.5, 5.5]) and found[99] == found[3]
     np.testing.assert_allclose(found[100:], found[99] - 0.5 * np.arange(1, 4), rtol=1e-5)
 

@@ -315,6 +315,7 @@ def test_a_member_alone_is_the_member_in_a_population():
     assert same(own, jax.tree.map(lambda leaf: leaf[0], part.members.learner))
 
 
+@pytest.mark.generated
 def test_members_may_be_updated_together():
     """As on a GPU: the same up to rounding."""
     task = Population(Regulator(), SMALL, MEMBERS, 1200)
