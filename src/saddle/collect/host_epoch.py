@@ -11,10 +11,26 @@ from saddle.collect.cycles import Cycles
 from saddle.cores import BY_MEMBER, BY_STEP, Cores
 
 
-class HostEpoch:
-    """An epoch of which only the learning is a program, which members do each on its core. The
-    worlds' own state passes it by: it is no array of JAX.
+class HostProgram:
+    """An epoch of which only the learning is a program. The worlds' own state passes it by: it is
+    no array of JAX.
     """
+
+    _learn: Any
+    """The compiled learning."""
+
+    @property
+    def compiled(self) -> int:
+        """How many programs its learning has been compiled to."""
+        return self._learn._cache_size()
+
+    def executable(self, roster: Any, state: Any) -> Any:
+        """None: there is no one program of an epoch."""
+        return None
+
+
+class HostEpoch(HostProgram):
+    """An epoch that is one rollout, from which members learn each on its core."""
 
     def __init__(self, rollout: Callable, learn: Callable, cores: Cores, state: Any) -> None:
         """state: how members lie in one."""
@@ -34,19 +50,10 @@ class HostEpoch:
             state = state._replace(worlds=state.worlds._replace(state=saved))
         return state, metrics
 
-    @property
-    def compiled(self) -> int:
-        """How many programs its learning has been compiled to."""
-        return self._learn._cache_size()  # type: ignore[attr-defined]
 
-    def executable(self, roster: Any, state: Any) -> Any:
-        """None: there is no one program of an epoch."""
-        return None
-
-
-class HostCycles:
-    """An epoch of cycles, in a loop. Of each only the learning is a program, which the worlds' own
-    state passes by. It runs on one core: a replay would have to be brought to others each time.
+class HostCycles(HostProgram):
+    """An epoch of cycles, in a loop. Members learn on one core: a replay would have to be brought
+    to others each time.
     """
 
     def __init__(self, cycles: Cycles) -> None:
@@ -74,12 +81,3 @@ class HostCycles:
         stacked = jax.tree.map(lambda *each: jnp.stack(each), *reports)
         state, metrics = self._close(roster, state._replace(worlds=None), stacked)
         return state._replace(worlds=worlds), metrics
-
-    @property
-    def compiled(self) -> int:
-        """How many programs its learning has been compiled to."""
-        return self._learn._cache_size()  # type: ignore[attr-defined]
-
-    def executable(self, roster: Any, state: Any) -> Any:
-        """None: there is no one program of an epoch."""
-        return None
