@@ -57,4 +57,5 @@ ANT = Body(
     clip=None,
     unhealthy=unhealthy,
     info=info,
+    tolerance=1e-3,
 )
