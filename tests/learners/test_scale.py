@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from saddle.collect.rollout import Rollout
 from saddle.errors import SaddleError
 from saddle.learners import PPO, SAC, scale
+from saddle.learners.ppo.learner import in_units
 
 LEARNERS = (PPO, SAC)
 NORMS = st.floats(0, 1e6, width=32)
@@ -58,6 +60,55 @@ def test_within_the_bounds_both_forget_where_they_began(norms):
     """Ratios of 1/4 to 4 are never clipped, so after 60 of them a start of 1 has left 0.2 %."""
     free, bounded = betas(PPO(), norms)[-1], betas(PPO(rsi="bounded"), norms)[-1]
     assert bounded == pytest.approx(free, abs=0.9**59 * 4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.floats(-8, 8, width=16), min_size=1, max_size=30),
+    st.integers(-6, 6),
+)
+def test_a_cost_unit_is_that_of_the_costs_that_were_met(costs, power):
+    some = np.array(costs, np.float32)[:, None]
+    met = some[some != 0]
+    found = scale.unit(jnp.asarray(some))
+    wanted = np.sqrt(np.mean(met.astype(np.float64) ** 2)) if met.size else 1.0
+    np.testing.assert_allclose(found, [wanted], rtol=1e-5)
+    if met.size:
+        np.testing.assert_array_equal(
+            scale.unit(jnp.asarray(some * np.float32(2) ** power)), found * 2.0**power
+        )
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.booleans(), min_size=1, max_size=300))
+def test_costs_of_0_and_1_are_in_their_unit_to_the_last_bit(costs):
+    found = scale.unit(jnp.array(costs, jnp.float32)[:, None])
+    np.testing.assert_array_equal(found, [1.0])
+
+
+def steps_of(signal):
+    """A rollout [T, M, W] of which only the signal is known."""
+    nothing = dict.fromkeys(Rollout._fields)
+    return Rollout(**{**nothing, "signal": signal})
+
+
+def test_a_bounded_beta_sees_costs_alike_whatever_they_are_counted_in():
+    """One member counts costs in units that are 64 times smaller, and one meets none."""
+    steps, worlds = 5, 4
+    rng = np.random.default_rng(0)
+    signal = rng.random((steps, 1, worlds, 3), np.float32)
+    advantage = rng.standard_normal((1, steps * worlds, 3), np.float32)
+    counted = np.array([1, 64, 1], np.float32)
+    quiet = np.array([1, 0, 0], np.float32)
+    signal = jnp.concatenate([signal, signal * counted, signal * quiet], 1)
+    advantage = jnp.concatenate([advantage, advantage * counted, advantage])
+    rollout = steps_of(signal)
+
+    once, again, quiet = in_units(PPO(rsi="bounded"), rollout, advantage)
+    np.testing.assert_array_equal(once, again)
+    np.testing.assert_array_equal(once[:, 0], advantage[0, :, 0])
+    np.testing.assert_array_equal(quiet, advantage[2])
+    assert in_units(PPO(), rollout, advantage) is advantage
 
 
 @pytest.mark.parametrize("kind", LEARNERS)

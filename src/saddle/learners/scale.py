@@ -33,3 +33,13 @@ def refreshed(
     if settings.rsi == "bounded":
         now = jnp.clip(now, 1 / settings.rsi_max, settings.rsi_max)
     return jnp.where(jnp.isnan(beta), now, settings.rsi_ema * beta + (1 - settings.rsi_ema) * now)
+
+
+def unit(costs: Float[Array, "... m"]) -> Float[Array, " m"]:
+    """What a cost is, of all that were met: the root mean square of those that are not 0, and 1
+    where all are. Of costs that are 0 or 1 it is 1.
+    """
+    steps = tuple(range(costs.ndim - 1))
+    count = jnp.sum(costs != 0, steps)
+    square = jnp.sum(jnp.square(costs), steps) / jnp.maximum(count, 1)
+    return jnp.where(count > 0, jnp.sqrt(square), 1.0)

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from saddle.collect.rollout import Decision, Rollout, by_member, by_time
+from saddle.learners import scale
 from saddle.learners.api import Learned
 from saddle.learners.networks import distributions, exported, plain
 from saddle.learners.networks.backend import choose
@@ -85,6 +86,7 @@ class PPOLearner:
             by_member(found.advantage), ppo.standardise
         )
         every_lam = jnp.broadcast_to(lam[:, None], (*advantage.shape[:2], lam.shape[1]))
+        advantage = in_units(ppo, rollout, advantage)
         samples = samples_of(rollout, advantage, found, every_lam)
         return self.improved(state, samples, found, keys, progress, active)
 
@@ -134,6 +136,17 @@ class PPOLearner:
         if self.spec.choices:
             facts["choices"] = list(self.spec.choices)
         return facts
+
+
+def in_units(ppo: PPO, rollout: Rollout, advantage: Array) -> Array:
+    """Advantages [M, N, S] with costs as they are, or where beta is bounded in their own units, so
+    that it is bounded alike in whatever costs are counted.
+    """
+    if ppo.rsi != "bounded":
+        return advantage
+    units = jax.vmap(scale.unit)(by_member(rollout.signal[..., 1:]))
+    ones = jnp.ones_like(units[:, :1])
+    return advantage / jnp.concatenate([ones, units], -1)[:, None, :]
 
 
 class Estimates(NamedTuple):

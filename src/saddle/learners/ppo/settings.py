@@ -113,8 +113,8 @@ class PPO(LearnerSettings):
     """Initial log of the policy's standard deviation."""
     rsi: ScaleInvariance = "published"
     """Reward-scale invariance: costs are weighed by beta, the mean of |grad of return| / |grad of
-    cost|. 'published' has no bound, 'bounded' keeps each ratio within [1 / rsi_max, rsi_max], 'off'
-    makes beta 1.
+    cost|. 'published' has no bound, 'bounded' keeps each ratio within [1 / rsi_max, rsi_max] with
+    costs in units of those that were met, 'off' makes beta 1.
     """
     rsi_ema: float = 0.9
     """Weight of the past in beta."""
