@@ -13,7 +13,7 @@ TOOLS := .venv/tools-installed
 NEWEST := .venv-newest/installed
 TYPESCRIPT := 7.0.2
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
-GENERATED := $(shell grep -rl 'mark\.generated' tests --include='test_*.py')
+BY_FILE := -n 2 --dist loadfile --no-loadscope-reorder
 MARKED := $(shell grep -rl 'mark\.newest' tests --include='test_*.py')
 
 .DEFAULT_GOAL := help
@@ -62,8 +62,8 @@ test: ## Lint, check the format and the types, build the docs, run the tests, so
 	@# Two at a time: an installation, like the check of the types, is one process.
 	@$(MAKE) --no-print-directory -j 2 lint docs $(if $(NEWEST_PYTHON),$(NEWEST)) browser
 	@# Files in their order, not by their number of tests: those that take longest have few.
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-	SADDLE_TEST_CODE=users $(BIN)/python -m pytest -n 2 -m generated $(GENERATED)
+	SADDLE_TEST_CODE=cheap $(BIN)/python -m pytest $(BY_FILE) -m 'not slow and not cores and not exact'
+	JAX_NUM_CPU_DEVICES=2 $(BIN)/python -m pytest $(BY_FILE) -m 'not slow and (cores or exact)'
 	@$(MAKE) --no-print-directory newest
 
 lint: $(TOOLS) ## Lint, check the format and the types

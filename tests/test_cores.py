@@ -23,7 +23,7 @@ from saddle.learners import PPO, SAC
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import Population
 
-pytestmark = pytest.mark.generated  # which sees two cores
+pytestmark = pytest.mark.cores
 
 MEMBERS = (Member(3, Fixed(0.5)), Member(4, GradientAscent(), (2.0,)), Member(5, PID(), (2.0,)))
 LEARNERS = {

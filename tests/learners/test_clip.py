@@ -62,7 +62,6 @@ def both(key, apart):
     return (stats.loss_pi, after.actor_adam.mu), wanted
 
 
-@pytest.mark.generated
 @pytest.mark.parametrize("apart", [False, True])
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**31 - 1))

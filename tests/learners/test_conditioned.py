@@ -20,9 +20,6 @@ from saddle.learners.conditioned.strata import Strata, standardised
 from saddle.multipliers import Dial, Fixed
 from saddle.population import Population
 
-# The cheap code of `cheap_code.py` trains some of these to other places; users' code does not.
-pytestmark = pytest.mark.generated
-
 PLAIN = {
     "rsi": "off",
     "standardise": False,

@@ -39,7 +39,7 @@ def task(request):
     return make(request.param)
 
 
-@pytest.mark.generated
+@pytest.mark.exact
 def test_a_fresh_world_is_at_rest_and_costs_nothing(task):
     state, spec = worlds(task), task.spec
     assert state.obs.shape == (WORLDS, spec.obs_dim) and state.cost.shape == (

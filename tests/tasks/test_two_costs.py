@@ -44,7 +44,7 @@ def played():
     return play(jax.random.split(jax.random.key(0), WORLDS))
 
 
-@pytest.mark.generated
+@pytest.mark.exact
 def test_it_is_goal1_and_its_first_cost_is_all_of_goal1s(played):
     """Goal1 does not constrain its vase: hazards are its whole cost."""
     one, two = played
