@@ -14,6 +14,7 @@ NEWEST := .venv-newest/installed
 TYPESCRIPT := 7.0.2
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 BY_FILE := -n 2 --dist loadfile --no-loadscope-reorder
+EXACT := $(shell grep -rl 'mark\.exact' tests --include='test_*.py')
 MARKED := $(shell grep -rl 'mark\.newest' tests --include='test_*.py')
 
 .DEFAULT_GOAL := help
@@ -63,7 +64,8 @@ test: ## Lint, check the format and the types, build the docs, run the tests, so
 	@$(MAKE) --no-print-directory -j 2 lint docs $(if $(NEWEST_PYTHON),$(NEWEST)) browser
 	@# Files in their order, not by their number of tests: those that take longest have few.
 	SADDLE_TEST_CODE=cheap $(BIN)/python -m pytest $(BY_FILE) -m 'not slow and not cores and not exact'
-	JAX_NUM_CPU_DEVICES=2 $(BIN)/python -m pytest $(BY_FILE) -m 'not slow and (cores or exact)'
+	$(BIN)/python -m pytest $(BY_FILE) -m 'not slow and exact' $(EXACT)
+	JAX_NUM_CPU_DEVICES=2 $(BIN)/python -m pytest -n 2 -m cores tests/test_cores.py
 	@$(MAKE) --no-print-directory newest
 
 lint: $(TOOLS) ## Lint, check the format and the types

@@ -69,12 +69,8 @@ SLOW += (
 SLOW += ("test_gpu_backend", "test_passes", "test_sac", "test_examples")
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Slow files first: with a file per worker, one that begins last would keep the others
-    waiting. What learners learn is never left to cheap code.
+    waiting.
     """
-    for item in items:
-        if item.path.parent.name == "learners":
-            item.add_marker("exact")
     items.sort(key=lambda item: not item.path.stem.startswith(SLOW))

@@ -16,6 +16,8 @@ from saddle.learners.networks import plain
 from saddle.learners.networks.gaussian import Gaussian
 from saddle.learners.ppo import minibatch
 
+pytestmark = pytest.mark.exact
+
 OBS, ACT, COSTS, SAMPLES = 3, 2, 2, 40
 FAMILY = Gaussian(ACT)
 FIRST_MOMENT = 0.1  # of the gradient, that Adam keeps of its first

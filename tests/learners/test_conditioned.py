@@ -20,6 +20,8 @@ from saddle.learners.conditioned.strata import Strata, standardised
 from saddle.multipliers import Dial, Fixed
 from saddle.population import Population
 
+pytestmark = pytest.mark.exact
+
 PLAIN = {
     "rsi": "off",
     "standardise": False,

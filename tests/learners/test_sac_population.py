@@ -303,6 +303,7 @@ def test_members_with_one_seed_meet_the_same_while_actions_are_random():
     assert rows[-1]["loss_pi"][0] != rows[-1]["loss_pi"][1]
 
 
+@pytest.mark.exact
 def test_a_member_alone_is_the_member_in_a_population():
     """Exactly, on one core; `test_cores.py` has several."""
     whole, together = run(population(cores=1), 4)
@@ -314,6 +315,7 @@ def test_a_member_alone_is_the_member_in_a_population():
     assert same(own, jax.tree.map(lambda leaf: leaf[0], part.members.learner))
 
 
+@pytest.mark.exact
 def test_members_may_be_updated_together():
     """As on a GPU: the same up to rounding."""
     task = Population(Regulator(), SMALL, MEMBERS, 1200)
