@@ -2,9 +2,9 @@
 
 With SADDLE_TEST_CODE=cheap, which `make test` sets for most of them, code is another third cheaper
 to make. It is also wrong in places: beside a minibatch of PPO, in the same program, the gradient of
-a sum of the actor's outputs is off by 10 % or more. Tests marked `exact` run without: those that
-hold gradients and trainings against references, and those in which two programs agree to the last
-bit.
+a sum of the actor's outputs is off by 10 % or more. A test that holds numbers against a reference
+fails where that happens: those that do, and those in which two programs agree to the last bit, are
+marked `exact` and run without.
 """
 
 import os

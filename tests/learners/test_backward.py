@@ -13,8 +13,6 @@ from learners.block_machine import HALF, lowered
 from saddle.learners.networks.activations import ACTIVATIONS
 from saddle.learners.networks.gpu import backward, heads
 
-pytestmark = pytest.mark.exact
-
 MEMBERS = 2
 SHAPES = [
     ("elu", "bf16", 512, 512, 2, 2, True),

@@ -27,8 +27,6 @@ from saddle.multipliers import (
 )
 from saddle.population import Population
 
-pytestmark = pytest.mark.exact
-
 PLAIN = {
     "rsi": "off",
     "standardise": False,

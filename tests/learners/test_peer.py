@@ -18,8 +18,6 @@ from saddle.learners.ppo import advantages, minibatch
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.multipliers.stacked import Rules
 
-pytestmark = pytest.mark.exact
-
 PEER = json.loads((Path(__file__).parents[1] / "data" / "omnisafe" / "arithmetic.json").read_text())
 
 

@@ -22,8 +22,6 @@ from saddle.learners.sac.draws import Draws
 from saddle.learners.sac.networks import Critics, Networks
 from saddle.learners.sac.replay import Batch
 
-pytestmark = pytest.mark.exact
-
 PEER = json.loads((Path(__file__).parents[1] / "data" / "sac.json").read_text())
 ACTIONS = RealActions(2)
 SETTINGS = {name: value for name, value in PEER["settings"].items() if name != "lam"}

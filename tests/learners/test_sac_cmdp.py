@@ -16,8 +16,6 @@ from saddle.learners import SAC
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import Population
 
-pytestmark = pytest.mark.exact
-
 SMALL = {
     "rsi": "off",
     "random_steps": 4000,

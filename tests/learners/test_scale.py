@@ -11,8 +11,6 @@ from saddle.errors import SaddleError
 from saddle.learners import PPO, SAC, scale
 from saddle.learners.ppo.learner import in_units
 
-pytestmark = pytest.mark.exact
-
 LEARNERS = (PPO, SAC)
 NORMS = st.floats(0, 1e6, width=32)
 
