@@ -86,8 +86,7 @@ class PPOLearner:
             by_member(found.advantage), ppo.standardise
         )
         every_lam = jnp.broadcast_to(lam[:, None], (*advantage.shape[:2], lam.shape[1]))
-        advantage = in_units(ppo, rollout, advantage)
-        samples = samples_of(rollout, advantage, found, every_lam)
+        samples = samples_of(ppo, rollout, advantage, found, every_lam)
         return self.improved(state, samples, found, keys, progress, active)
 
     def improved(
@@ -138,17 +137,6 @@ class PPOLearner:
         return facts
 
 
-def in_units(ppo: PPO, rollout: Rollout, advantage: Array) -> Array:
-    """Advantages [M, N, S] with costs as they are, or where beta is bounded in their own units, so
-    that it is bounded alike in whatever costs are counted.
-    """
-    if ppo.rsi != "bounded":
-        return advantage
-    units = jax.vmap(scale.unit)(by_member(rollout.signal[..., 1:]))
-    ones = jnp.ones_like(units[:, :1])
-    return advantage / jnp.concatenate([ones, units], -1)[:, None, :]
-
-
 class Estimates(NamedTuple):
     """What critics say of a rollout [T, M, W, S]."""
 
@@ -167,7 +155,9 @@ def estimate(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout) -> Estimates:
     return Estimates(values, _advantages(ppo, critics, rollout, values))
 
 
-def samples_of(rollout: Rollout, advantage: Array, found: Estimates, lam: Array) -> Samples:
+def samples_of(
+    ppo: PPO, rollout: Rollout, advantage: Array, found: Estimates, lam: Array
+) -> Samples:
     """Of every member: what was done, with the advantages [M, N, S] to learn from and the
     multipliers [M, N, m] of each sample.
     """
@@ -177,10 +167,22 @@ def samples_of(rollout: Rollout, advantage: Array, found: Estimates, lam: Array)
         action=by_member(rollout.action),
         output=by_member(chosen.output),
         log_prob=by_member(chosen.log_prob),
-        advantage=advantage,
+        advantage=in_units(ppo, rollout, advantage),
         target=by_member(found.targets),
         lam=lam,
     )
+
+
+def in_units(ppo: PPO, rollout: Rollout, advantage: Array) -> Array:
+    """Advantages [M, N, S] with costs as they are, or where beta is bounded in their own units, so
+    that it is bounded alike in whatever costs are counted.
+    """
+    if ppo.rsi != "bounded":
+        return advantage
+    units = jax.vmap(scale.unit)(by_member(rollout.signal[..., 1:]))
+    reward = advantage[..., :1]
+    costs = advantage[..., 1:] / units[:, None]
+    return jnp.concatenate([reward, costs], -1)
 
 
 def _evaluate(ppo: PPO, critics: tuple[Net, ...], x: Array) -> Array:
