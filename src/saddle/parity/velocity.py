@@ -56,7 +56,7 @@ def criteria(body: Body, engine: str) -> tuple[Criterion, ...]:
     return (
         Criterion((task,), "all", "observation formulas", exact, double=double),
         motion("qpos", 1e-5, 1e-10),
-        motion("qvel", body.tolerance, 1e-8),
+        motion("qvel", body.qvel_tolerance, 1e-8),
         motion("speed", 1e-3, 1e-9),
     )
 

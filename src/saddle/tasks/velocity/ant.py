@@ -57,5 +57,5 @@ ANT = Body(
     clip=None,
     unhealthy=unhealthy,
     info=info,
-    tolerance=1e-3,
+    qvel_tolerance=1e-3,
 )

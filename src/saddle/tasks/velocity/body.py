@@ -67,7 +67,7 @@ class Body:
         [Array, Array, Array], dict[str, Array]
     ]  # position [..., k], velocity [..., k], reward [...]
     # How far qvel may lie from the reference's after a step in float32: in 99 % of recorded rows
-    tolerance: float = 2e-3
+    qvel_tolerance: float = 2e-3
     # Its links can touch each other; MJX takes the nearest points of two by another formula
     links_touch: bool = False
 

@@ -45,6 +45,6 @@ HOPPER = Body(
     clip=10.0,
     unhealthy=unhealthy,
     info=info,
-    tolerance=1e-3,
+    qvel_tolerance=1e-3,
     links_touch=True,
 )
