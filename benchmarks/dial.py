@@ -5,6 +5,8 @@
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --sweep 9
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --save default.json
     python benchmarks/dial.py SafetyPointCircle1-v0 --seeds 6 --set batch=250 --beside default.json
+    python benchmarks/dial.py --study S
+    python benchmarks/dial.py --study results/circle1
 
 Trains what `saddle frontier` trains on this machine, with other settings where --set says so, and
 plays it for fresh episodes as trained, with its noise. All seeds are one population. Prints for
@@ -14,6 +16,9 @@ for each limit; and how that keeps the limits: 'misses' are limits that no setti
 mean costs that lie above the limit by more than their 95 % interval. --beside compares with what
 --save kept of another run, seed by seed: the mean difference, its standard error, and the p-value
 of a paired t-test.
+
+With --study nothing is trained: a study's policies with a dial are played, and of a study without
+them, hypervolume and R are those of its fixed multipliers over the last 5 % of training.
 """
 
 import argparse
@@ -21,6 +26,7 @@ import ast
 import dataclasses
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,15 +34,19 @@ import numpy as np
 from scipy import stats
 
 from saddle import tasks
+from saddle.analysis import Options
 from saddle.analysis.frontier import hypervolume, trace
+from saddle.analysis.summary import final_values
+from saddle.analysis.sweep import IS_SWEEP
 from saddle.config import Member
 from saddle.dial_search import search
 from saddle.learners import LearnerSettings
 from saddle.multipliers import Fixed
-from saddle.policies import DialPolicy, NetworkPolicy, of_arrays
+from saddle.policies import DialPolicy, NetworkPolicy, network, of_arrays
 from saddle.population import Population
 from saddle.rollouts import Player
 from saddle.study.frontier import EPOCHS, machine_learner, sized
+from saddle.study.store import Study
 
 LAMBDAS = tuple(float(value) for value in np.geomspace(0.1, 10, 9))
 PLAYED_SEED = 1234
@@ -89,13 +99,48 @@ def dialled(policy: DialPolicy, limits: list[float], episodes: int) -> Dialled:
     return Dialled(returns, missed, over)
 
 
-def judged(
-    policies: list[NetworkPolicy], limits: list[float], episodes: int
-) -> tuple[float, list[float]]:
-    """Hypervolume of these policies, and the best return at each limit."""
-    costs, returns = frontier(policies, episodes)
-    volume = hypervolume(trace(costs, returns), (200.0, 0.0))
-    return volume, [best_return(costs, returns, limit) for limit in limits]
+class Judged(NamedTuple):
+    """What a seed's policies are worth."""
+
+    volume: float
+    """Hypervolume."""
+    best: list[float]
+    """R at each limit."""
+    dial: Dialled
+
+    @classmethod
+    def of(cls, costs: np.ndarray, returns: np.ndarray, limits: list[float]) -> "Judged":
+        """From the mean cost and return of each policy, none of which has a dial."""
+        volume = hypervolume(trace(costs, returns), (200.0, 0.0))
+        best = [best_return(costs, returns, limit) for limit in limits]
+        return cls(volume, best, Dialled([np.nan] * len(limits), 0, 0))
+
+    @property
+    def row(self) -> list[float]:
+        """All its numbers."""
+        return [self.volume, *self.best, *self.dial.returns]
+
+
+def judged_dial(policy: DialPolicy, limits: list[float], episodes: int) -> Judged:
+    """By playing it at nine settings, and where a search sets it for each limit."""
+    settings = [policy.at(lam) for lam in LAMBDAS]
+    found = Judged.of(*frontier(settings, episodes), limits)
+    return found._replace(dial=dialled(policy, limits, episodes))
+
+
+def judged_study(path: Path, limits: list[float], episodes: int) -> Iterator[tuple[int, Judged]]:
+    """Every seed of a study."""
+    study = Study(path)
+    dials = study.runs.filter(rule="dial").sort("seed")
+    for run, seed in dials.select("run", "seed").iter_rows():
+        policy = network(study.policy_folder(run))
+        assert isinstance(policy, DialPolicy)
+        yield seed, judged_dial(policy, limits, episodes)
+    if dials.height:
+        return
+    finals = final_values(study.runs, study.scan_metrics(), Options()).frame.filter(IS_SWEEP)
+    for (seed,), own in finals.sort("seed").group_by("seed", maintain_order=True):
+        yield seed, Judged.of(own["cost"].to_numpy(), own["return"].to_numpy(), limits)
 
 
 def setting(text: str) -> Any:
@@ -125,23 +170,8 @@ def compare(rows: dict[int, list[float]], beside: dict[int, list[float]], names:
         print(f"  {name}: {known.mean():+.1f} ± {error:.1f} (p {p_value:.2f}, {known.size} seeds)")
 
 
-def main() -> None:
-    """Train, play and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("task")
-    parser.add_argument("--seeds", type=int, default=6)
-    parser.add_argument("--first-seed", type=int, default=100)
-    parser.add_argument("--sweep", type=int, help="fixed multipliers instead of a dial")
-    parser.add_argument("--steps", type=float, help="of each run")
-    parser.add_argument("--limits", type=float, nargs="+", default=[10, 25, 50, 100])
-    parser.add_argument("--episodes", type=int, default=100)
-    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--save", type=Path, help="keep every seed's numbers in this file")
-    parser.add_argument("--beside", type=Path, help="a file that --save wrote")
-    given = parser.parse_args()
-
+def judged_training(given: argparse.Namespace) -> Iterator[tuple[int, Judged]]:
+    """Train what the arguments say, and judge every seed."""
     method = "sweep" if given.sweep else "dial"
     settings = sized(machine_learner(method), tasks.spec_of(given.task).episode_length)
     pairs = (pair.split("=", 1) for pair in given.set)
@@ -157,36 +187,59 @@ def main() -> None:
 
     began = time.monotonic()
     every = trained(given.task, settings, members, epochs)
-    seconds = time.monotonic() - began
-    rows: dict[int, list[float]] = {}
-    kept = []
+    seconds = (time.monotonic() - began) / given.seeds
+    steps = epochs * settings.steps_per_epoch * len(rules)
+    print(f"{steps:.3g} env steps and {seconds:.0f} s a seed")
     for place, seed in enumerate(seeds):
         policies = every[place * len(rules) : (place + 1) * len(rules)]
-        found = Dialled([np.nan] * len(given.limits), 0, 0)
-        if not given.sweep:
-            (policy,) = policies
-            found = dialled(policy, given.limits, given.episodes)
-            policies = [policy.at(lam) for lam in LAMBDAS]
-        volume, best = judged(policies, given.limits, given.episodes)
-        rows[seed] = [volume, *best, *found.returns]
-        kept.append((found.missed, found.over))
+        if given.sweep:
+            yield seed, Judged.of(*frontier(policies, given.episodes), given.limits)
+        else:
+            yield seed, judged_dial(policies[0], given.limits, given.episodes)
+
+
+def main() -> None:
+    """Train or read, play and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("task", nargs="?")
+    what.add_argument("--study", type=Path, help="a study that has been trained")
+    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--first-seed", type=int, default=100)
+    parser.add_argument("--sweep", type=int, help="fixed multipliers instead of a dial")
+    parser.add_argument("--steps", type=float, help="of each run")
+    parser.add_argument("--limits", type=float, nargs="+", default=[10, 25, 50, 100])
+    parser.add_argument("--episodes", type=int, default=100)
+    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--save", type=Path, help="keep every seed's numbers in this file")
+    parser.add_argument("--beside", type=Path, help="a file that --save wrote")
+    given = parser.parse_args()
+
+    every = judged_training(given)
+    if given.study:
+        every = judged_study(given.study, given.limits, given.episodes)
+    rows: dict[int, list[float]] = {}
+    missed = over = 0
+    for seed, found in every:
+        rows[seed] = found.row
+        missed += found.dial.missed
+        over += found.dial.over
         print(
-            f"seed {seed}: hv {volume:.0f}  R {words(best)}  D {words(found.returns)}  "
-            f"misses {found.missed}  over {found.over}",
+            f"seed {seed}: hv {found.volume:.0f}  R {words(found.best)}  "
+            f"D {words(found.dial.returns)}  misses {found.dial.missed}  over {found.dial.over}",
             flush=True,
         )
 
+    asked = len(rows) * len(given.limits)
+    print(
+        f"{given.study or given.task} {' '.join(given.set)}: {len(rows)} seeds; "
+        f"of {asked} limits {missed} missed, {over} over"
+    )
     names = ["hv"]
     names += [f"{kind}({limit:g})" for kind in "RD" for limit in given.limits]
-    table = np.array(list(rows.values()))
-    missed, over = np.sum(kept, 0)
-    steps = epochs * settings.steps_per_epoch * len(rules)
-    print(
-        f"{given.task} {method} {' '.join(given.set)}: {given.seeds} seeds of {steps:.3g} steps, "
-        f"{seconds / given.seeds:.0f} s each; of {len(table) * len(given.limits)} limits "
-        f"{missed} missed, {over} over"
-    )
-    for name, column in zip(names, table.T, strict=True):
+    for name, column in zip(names, np.array(list(rows.values())).T, strict=True):
         known = column[~np.isnan(column)]
         lost = f" ({column.size - known.size} without)" if known.size < column.size else ""
         if known.size > 1:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from saddle.files import write_json
 from saddle.study.store import Study
-from saddle.study.unit import unit_runs
 from saddle.study.writer import create, write_chunk, write_runs
 
 
@@ -20,7 +19,7 @@ def pack(study: Study, out: Path) -> None:
     def fill(folder: Path) -> None:
         metrics = study.metrics
         for unit in study.units():
-            runs = unit_runs(study, unit)
+            runs = study.unit_runs(unit)
             rows = metrics.join(runs.select("run"), on="run", how="semi", maintain_order="left")
             write_runs(folder, unit, runs)
             write_chunk(folder, unit, 0, rows["epoch"].n_unique(), rows)

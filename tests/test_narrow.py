@@ -17,7 +17,7 @@ from saddle.parity.agreement import Agreement
 from saddle.parity.tolerances import Bound
 from saddle.parity.verdict import Line, Report
 from saddle.study import room, view
-from saddle.study.unit import EpochDone
+from saddle.study.listener import EpochDone
 from saddle.verbs.evaluate import print_scores
 
 CIRCLE = str(Path(__file__).parent.parent / "results" / "circle1")

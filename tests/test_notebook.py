@@ -7,7 +7,7 @@ import pytest
 
 from saddle import notebook
 from saddle.interface import _listening
-from saddle.study.unit import EpochDone
+from saddle.study.listener import EpochDone
 
 
 @pytest.fixture

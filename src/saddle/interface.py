@@ -23,6 +23,7 @@ from saddle.machine import show_cores_to_jax
 from saddle.multipliers import Fixed, Rule
 from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
+from saddle.study.listener import EpochDone, Listener
 from saddle.study.local import Worker
 from saddle.study.names import short
 from saddle.study.plan import Chunking, Plan, Stage
@@ -30,7 +31,6 @@ from saddle.study.program import POPULATION, factory
 from saddle.study.sequential import UntilDecided
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
-from saddle.study.unit import EpochDone, Listener
 from saddle.study.until_decided import open_study_of, run_study_of
 from saddle.study.view import NotebookBars, view
 from saddle.tasks.gymnasium.costs import CostLike

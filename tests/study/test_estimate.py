@@ -22,7 +22,7 @@ from saddle.study.local import Worker
 from saddle.study.pace import Pace
 from saddle.study.prepare import prepare
 from saddle.study.stop import Stopper
-from saddle.study.unit import kind
+from saddle.study.unit_rows import kind
 
 FAKE = "fake:FakeProgram"
 RESULTS = Path(__file__).parents[2] / "results"

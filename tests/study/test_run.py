@@ -22,7 +22,7 @@ from saddle.study.pace import Pace
 from saddle.study.plan import Stage
 from saddle.study.prepare import prepare
 from saddle.study.stop import Stopper, seconds
-from saddle.study.unit import kind, unit_runs
+from saddle.study.unit_rows import kind
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +227,7 @@ def test_a_time_limit_holds_with_slow_compiles_and_slow_saves(
         assert clock.now - began <= limit
     done = sum(study.progress(unit).get("epoch", 0) for unit in study.units())
     assert study.metrics.select("run", "epoch").height == sum(
-        study.progress(unit).get("epoch", 0) * unit_runs(study, unit).height
+        study.progress(unit).get("epoch", 0) * study.unit_runs(unit).height
         for unit in study.units()
     )
     assert done > 0

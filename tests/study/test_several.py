@@ -12,7 +12,7 @@ from saddle.analysis import Options, analyze
 from saddle.analysis.simulate_several import TwoCosts
 from saddle.errors import SaddleError
 from saddle.multipliers import PID, Fixed, GradientAscent
-from saddle.study import unit
+from saddle.study import unit_rows
 from saddle.study.plan import Plan, Stage, runs
 from saddle.study.plan_dict import to_dict
 from saddle.study.prepare import plan_of, prepare
@@ -150,7 +150,8 @@ def test_lambda_star_is_found_for_all_constraints_together(study):
         for value, star in zip(found, TRUTH.lambda_star(limits), strict=True):
             # A limit that does not bind gets the smallest lambda that was run.
             assert value == pytest.approx(star or AXIS[0], rel=0.15)
-        (rule,) = {rule.init for rule in (member.rule for member in unit.members(own)) if rule.name}
+        rules = [member.rule for member in unit_rows.members(own)]
+        (rule,) = {rule.init for rule in rules if rule.name}
         assert rule == found
     said = analyze(study.runs, study.scan_metrics(), Options(limits=LIMITS, replicates=100)).joint
     given = set(stars.select("limit", "limit_1", "lambda", "lambda_1").iter_rows())

@@ -17,7 +17,7 @@ from rich.console import Console
 from saddle.cli import main
 from saddle.errors import SaddleError
 from saddle.study import open_study, presets, status, view
-from saddle.study.unit import EpochDone
+from saddle.study.listener import EpochDone
 from saddle.verbs.study import watch
 from saddle.verbs.study.run import run
 from saddle.verbs.study.show import show

@@ -21,6 +21,7 @@ from saddle.learners import LearnerSettings
 from saddle.machine import cores_to_use
 from saddle.study import plan as plans
 from saddle.study import presets
+from saddle.study.listener import Messages
 from saddle.study.local import Worker
 from saddle.study.names import short
 from saddle.study.plan import Plan, Stage, spaced
@@ -28,7 +29,6 @@ from saddle.study.prepare import check_members, prepare
 from saddle.study.program import PopulationProgram
 from saddle.study.stop import Stopper
 from saddle.study.store import Study
-from saddle.study.unit import Messages
 
 OnMessage = Callable[[str], None]
 

@@ -2,7 +2,6 @@
 MJX.
 """
 
-import os
 import statistics
 import time
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import jax
 import numpy as np
 from jax import Array
 
+from saddle import machine
 from saddle.bench import scan
 from saddle.tasks.velocity import models
 from saddle.tasks.velocity.engines import NativeTask
@@ -59,7 +59,7 @@ class MjxResult:
 
 def native(task: NativeTask, worlds: int) -> NativeResult:
     """All numbers of one task on MuJoCo C."""
-    threads = os.cpu_count() or 1
+    threads = machine.cores_to_use()
     # What is compared is measured in turn, round by round: a neighbour that is busy for long then
     # slows all of it.
     alone = 0.0

@@ -12,7 +12,7 @@ from saddle.study.plan import Plan
 from saddle.study.prepare import constraints
 from saddle.study.program import POPULATION, factory
 from saddle.study.store import Study
-from saddle.study.unit import Kind, kind, steps_per_epoch, unit_runs
+from saddle.study.unit_rows import Kind, kind, steps_per_epoch
 
 MOST_TIMED = (
     64  # members of a unit that is timed in parts: from there on time grows with their number
@@ -82,7 +82,7 @@ def largest_units(study: Study) -> dict[Kind, int]:
     for unit in study.units():
         if study.progress(unit).get("state") == "done":
             continue
-        frame = unit_runs(study, unit)
+        frame = study.unit_runs(unit)
         own = kind(frame)
         found[own] = max(found.get(own, 0), frame.height)
     return found
@@ -97,7 +97,7 @@ def from_store(study: Study) -> dict[Kind, Pace]:
         epoch = progress.get("pace") or 0.0
         if start is None:
             continue
-        frame = unit_runs(study, unit)
+        frame = study.unit_runs(unit)
         found[kind(frame)] = Pace(max(start - epoch, 0.0), epoch / frame.height)
     return found
 
@@ -110,7 +110,7 @@ def left(study: Study, paces: Mapping[Kind, Pace]) -> Estimate:
         progress = study.progress(unit)
         if progress.get("state") == "done":
             continue
-        frame = unit_runs(study, unit)
+        frame = study.unit_runs(unit)
         one = paces[kind(frame)]
         epochs = frame["steps"][0] // steps_per_epoch(frame)
         seconds += one.seconds(frame.height, epochs - progress.get("epoch", 0))

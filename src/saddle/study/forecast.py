@@ -8,8 +8,8 @@ from saddle.study.pace import Pace
 from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
 from saddle.study.status import counts, duration
-from saddle.study.unit import Kind, make_program, unit_runs
-from saddle.study.unit import kind as kind_of
+from saddle.study.unit_rows import Kind, make_program
+from saddle.study.unit_rows import kind as kind_of
 from saddle.words import counted
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _measure(worker: Worker, kind: Kind, members: int, program: str, steps: int)
     if estimate.in_parts(program):
         return estimate.of_kind(kind, members, program, steps)
     for unit in worker.study.units():
-        frame = unit_runs(worker.study, unit)
+        frame = worker.study.unit_runs(unit)
         if kind_of(frame) == kind and not dependent.waits(frame):
             worker.programs[unit] = make_program(frame, worker.make)
             return pace.of_program(worker.programs[unit], frame.height)

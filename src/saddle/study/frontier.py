@@ -26,6 +26,7 @@ from saddle.study import estimate
 from saddle.study.forecast import say_how_long
 from saddle.study.grow import complete, grow
 from saddle.study.lambdas import PILOT, Outcomes, next_lambdas
+from saddle.study.listener import Listener
 from saddle.study.local import Worker
 from saddle.study.plan import Plan, Stage
 from saddle.study.prepare import plan_of, prepare
@@ -33,7 +34,6 @@ from saddle.study.program import POPULATION, factory
 from saddle.study.status import duration
 from saddle.study.stop import Stopper
 from saddle.study.store import MANIFEST, Study
-from saddle.study.unit import Listener
 from saddle.tasks.spec import TaskSpec
 
 Method = Literal["dial", "sweep"]

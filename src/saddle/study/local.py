@@ -9,11 +9,14 @@ from functools import partial
 from saddle.errors import OutputError, SaddleError
 from saddle.files import WriteError, write
 from saddle.study import claims, dependent, estimate
+from saddle.study.listener import Listener
 from saddle.study.pace import UNKNOWN, Pace
 from saddle.study.plan import Chunking
 from saddle.study.program import Factory, UnitProgram
+from saddle.study.stop import Stop
 from saddle.study.store import Study
-from saddle.study.unit import Kind, Listener, Stop, UnitRun, fail, kind, unit_runs
+from saddle.study.unit import UnitRun, fail
+from saddle.study.unit_rows import Kind, kind
 
 POLL = 2.0  # seconds between looks at units that others hold
 
@@ -62,7 +65,7 @@ class Worker:
         with claim:
             if self.study.progress(claim.unit).get("state") == "done":
                 return True  # finished by another between our look and our claim
-            own = kind(unit_runs(self.study, claim.unit))
+            own = kind(self.study.unit_runs(claim.unit))
             expected = self.known_paces().get(own, UNKNOWN)
             run = UnitRun(self.study, claim, self.make, self.chunking, self.listener, expected)
             try:
@@ -81,14 +84,14 @@ class Worker:
         """Whether the unit is unfinished and has all it waits for."""
         if self.study.progress(unit).get("state") == "done":
             return False
-        frame = unit_runs(self.study, unit)
+        frame = self.study.unit_runs(unit)
         return not dependent.waits(frame) or dependent.ready(self.study, frame, self.sweep)
 
     def known_paces(self) -> dict[Kind, Pace]:
         """How fast units are, by their kind: as they were here, or else as the store says of
         them.
         """
-        kinds = {kind(unit_runs(self.study, unit)) for unit in self.study.units()}
+        kinds = {kind(self.study.unit_runs(unit)) for unit in self.study.units()}
         if kinds <= set(self.paces):
             return self.paces
         return estimate.from_store(self.study) | self.paces
@@ -99,7 +102,7 @@ class Worker:
         paces: what `known_paces` gave, for who asks about many units and would look at the store
         for each.
         """
-        frame = unit_runs(self.study, unit)
+        frame = self.study.unit_runs(unit)
         known = self.known_paces() if paces is None else paces
         pace = known.get(kind(frame), UNKNOWN)
         return pace.seconds(frame.height, epochs=1)

@@ -18,7 +18,6 @@ from saddle.study import claims
 from saddle.study.params import learner_fields, upgraded_plan
 from saddle.study.plan_dict import HOW_IT_RUNS
 from saddle.study.store import SCHEMA, Study, chunks
-from saddle.study.unit import unit_runs
 from saddle.study.writer import create, manifest, write_chunk, write_runs
 from saddle.words import setting
 
@@ -77,7 +76,7 @@ def _parts(studies: list[Study]) -> Iterator[Part]:
     taken: set[str] = set()
     for i, study in enumerate(studies):
         for unit in study.units():
-            runs = _renamed(unit_runs(study, unit), renamed[i])
+            runs = _renamed(study.unit_runs(unit), renamed[i])
             own = [run for run in runs["run"] if best[run][1] == i]
             if not own:
                 continue

@@ -22,13 +22,13 @@ from saddle.files import WriteError, write
 from saddle.machine import show_cores_to_jax
 from saddle.study import claims
 from saddle.study.dependent import open_sweep
+from saddle.study.listener import EpochDone, Listener, Messages
 from saddle.study.local import POLL, Worker
 from saddle.study.plan import Chunking, Plan
 from saddle.study.prepare import Capacities, survey_here
 from saddle.study.program import factory
 from saddle.study.stop import EXIT_SECONDS, Stopper
 from saddle.study.store import Study
-from saddle.study.unit import EpochDone, Listener, Messages, unit_runs
 
 WAIT_FOR_STOPPED = 60.0  # seconds that tasks have to save what they did
 ANSWER_WITHIN = 10.0  # seconds in which a cluster's address has to answer
@@ -238,7 +238,7 @@ class RayEngine:
             epoch = progress.get("epoch", 0)
             if epoch and self._shown.get(unit) != epoch:
                 self._shown[unit] = epoch
-                runs = tuple(unit_runs(self.study, unit)["run"])
+                runs = tuple(self.study.unit_runs(unit)["run"])
                 self.listener.epoch(
                     EpochDone(unit, epoch, progress["epochs"], runs, self._pace(unit), metrics={})
                 )

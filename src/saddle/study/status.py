@@ -10,7 +10,6 @@ from rich.text import Text
 from saddle.study import claims, dependent
 from saddle.study.sequential import design_of
 from saddle.study.store import Study
-from saddle.study.unit import unit_runs
 from saddle.tables import Column, Content, print_table, table_lines
 from saddle.words import counted
 
@@ -198,7 +197,7 @@ def duration(seconds: float | None) -> str:
 
 
 def _unit(study: Study, unit: str) -> UnitStatus:
-    frame = unit_runs(study, unit)
+    frame = study.unit_runs(unit)
     progress = study.progress(unit)
     holder = claims.look(study.path, unit)
     alive = holder is not None and holder.alive

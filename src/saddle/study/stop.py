@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from saddle.errors import SaddleError
 
@@ -32,6 +32,17 @@ def seconds(text: str) -> float:
     if not parts or not whole or any(not unit for _, unit in parts[:-1]):
         raise SaddleError(f"{text!r} is not a duration; write for example 90s, 9m or 1h30m")
     return sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
+
+
+class Stop(Protocol):
+    """When to stop."""
+
+    refused: bool
+    """Whether work was left undone because it did not fit any more."""
+
+    def before(self, seconds: float) -> bool:
+        """Whether work that takes so many seconds should not begin any more."""
+        ...
 
 
 class Stopper:

@@ -20,6 +20,7 @@ from saddle.learners import LearnerSettings
 from saddle.study import claims, estimate
 from saddle.study import plan as plans
 from saddle.study.columns import runs_frame
+from saddle.study.listener import Listener
 from saddle.study.local import POLL, Worker
 from saddle.study.packing import pack
 from saddle.study.plan import Plan, Run
@@ -28,7 +29,6 @@ from saddle.study.prepare import Survey, constraints, plan_of, prepare, row_of, 
 from saddle.study.sequential import Round, design_of
 from saddle.study.status import duration
 from saddle.study.store import MANIFEST, Study
-from saddle.study.unit import Listener
 from saddle.study.writer import write_runs
 from saddle.words import counted
 

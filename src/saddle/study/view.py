@@ -18,8 +18,8 @@ from rich.table import Column
 
 from saddle import notebook
 from saddle.console import console
+from saddle.study.listener import EpochDone
 from saddle.study.status import duration
-from saddle.study.unit import EpochDone
 from saddle.words import counted
 
 EVERY = 10.0  # seconds between two lines about the same unit

@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,6 +104,34 @@ def hardware() -> dict[str, Any]:
 def write_runs(path: Path, unit: str, frame: pl.DataFrame) -> None:
     """Replace the unit's rows of the runs table."""
     write(path / "runs" / f"{unit}.parquet", _parquet(frame))
+
+
+def write_progress(
+    path: Path,
+    unit: str,
+    state: str,
+    epoch: int,
+    epochs: int,
+    seconds: float,
+    pace: float | None = None,
+    error: str | None = None,
+    start: float | None = None,
+) -> None:
+    """Say how far a unit is: epochs done and in all, seconds spent, and seconds of an epoch lately.
+
+    `start` is how long a process took to the end of its first epoch, compiling included.
+    """
+    facts = {
+        "state": state,
+        "epoch": epoch,
+        "epochs": epochs,
+        "seconds": round(seconds, 3),
+        "pace": pace,
+        "start": start,
+        "updated": time.time(),
+        "error": error,
+    }
+    write_json(path / "units" / f"{unit}.json", facts)
 
 
 def write_chunk(path: Path, unit: str, start: int, stop: int, frame: pl.DataFrame) -> None:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from saddle.study.columns import NOT_STORED
+from saddle.study.listener import EpochDone, Listener
 from saddle.study.store import Study
-from saddle.study.unit import EpochDone, Listener
 
 _CHANGING = ("status", "reason")
 

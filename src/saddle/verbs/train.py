@@ -12,13 +12,13 @@ from saddle.interface import training_plan
 from saddle.learners import LearnerSettings
 from saddle.multipliers import Rule
 from saddle.study.forecast import say_how_long
+from saddle.study.listener import EpochDone
 from saddle.study.local import Worker
 from saddle.study.plan import Plan
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
 from saddle.study.status import duration
 from saddle.study.stop import Stopper, seconds
-from saddle.study.unit import EpochDone
 from saddle.trackers import tracked, tracker_kinds
 from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
 

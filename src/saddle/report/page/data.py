@@ -2,14 +2,13 @@
 their curves.
 """
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from saddle import multipliers
+from saddle import machine, multipliers
 from saddle.analysis import Findings, Options, TaskFindings, constraints
 from saddle.analysis.dials import spread_out
 from saddle.analysis.findings.study import plain_values
@@ -63,7 +62,7 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
         return _task(own, metrics, drawn, options)
 
     # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
-    with ThreadPoolExecutor(min(len(runs_of_tasks), os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(len(runs_of_tasks), machine.cores_to_use())) as pool:
         tasks = list(pool.map(of_task, runs_of_tasks))
     parts = [part for task in tasks for part in task["parts"]]
     _add_sampling_notes(study, parts)

@@ -18,8 +18,7 @@ import polars as pl
 from saddle.errors import SaddleError
 from saddle.study.columns import METRICS, runs_frame, typed_metrics
 from saddle.study.names import short
-from saddle.study.unit import write_progress
-from saddle.study.writer import create, manifest, write_chunk, write_runs
+from saddle.study.writer import create, manifest, write_chunk, write_progress, write_runs
 
 COLUMNS = {
     "Train/Epoch": ("epoch",),

@@ -5,11 +5,11 @@ so are the next ones.
 """
 
 import logging
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from saddle import machine
 from saddle.errors import SaddleError
 from saddle.tasks.host import HostStep, check_actions
 from saddle.tasks.spec import TaskSpec
@@ -46,7 +46,7 @@ class NativeWorlds:
         self.spec: TaskSpec = body.spec
         self.body = body
         self.worlds = worlds
-        self.physics = Physics(body, worlds, min(worlds, threads or os.cpu_count() or 1))
+        self.physics = Physics(body, worlds, min(worlds, threads or machine.cores_to_use()))
         model = self.physics.model
         self.qpos = np.tile(model.qpos0, (worlds, 1))
         self.qvel = np.zeros((worlds, model.nv))

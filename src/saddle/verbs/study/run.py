@@ -14,6 +14,7 @@ from saddle.learners import Layout, Precision
 from saddle.study import presets
 from saddle.study.dependent import open_sweep
 from saddle.study.forecast import say_how_long
+from saddle.study.listener import Listener
 from saddle.study.local import Worker
 from saddle.study.plan import Plan
 from saddle.study.prepare import plan_of
@@ -22,7 +23,6 @@ from saddle.study.rates import plan_notes
 from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
-from saddle.study.unit import Listener
 from saddle.study.until_decided import open_study_of, rounds_words, run_study_of, say_most
 from saddle.study.view import view
 from saddle.trackers import TrackerKind, tracked, tracker_kinds
