@@ -43,16 +43,28 @@ class Verified:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """A policy as it was trained, or with its dial set for a limit, and what it does then."""
+
+    multiplier: float | None
+    """Lambda, where that was fixed or the dial is set to it."""
+    limit: float | None
+    """Cost limit that it was trained at or is set for."""
+    deterministic: Played
+    """By its mean."""
+    stochastic: Played
+    """As trained."""
+    verified: Verified | None
+    """None: nowhere else."""
+
+
+@dataclass(frozen=True)
 class Card:
     """What is known about a policy."""
 
     name: str
     task: str
     rule: str
-    multiplier: float | None
-    """Lambda, where that was fixed."""
-    limit: float | None
-    """Cost limit that it was trained at."""
     seed: int
     env_steps: int
     study: str
@@ -60,12 +72,8 @@ class Card:
     commit: str
     episodes: int
     """Of each mode, in worlds that follow from the seed 0."""
-    deterministic: Played
-    """By its mean."""
-    stochastic: Played
-    """As trained."""
-    verified: Verified | None
-    """None: nowhere else."""
+    settings: tuple[Setting, ...]
+    """One, or of a policy with a dial one for each of some limits."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -105,16 +113,21 @@ def read_card(path: Path) -> Card:
     """The card in a policy's folder."""
     try:
         facts = json.loads((path / CARD).read_text(encoding="utf-8"))
-        verified = facts.pop("verified")
-        return Card(
-            name=path.name,
-            deterministic=_played(facts.pop("deterministic")),
-            stochastic=_played(facts.pop("stochastic")),
-            verified=None if verified is None else _verified(verified),
-            **facts,
-        )
+        settings = [_setting(one) for one in facts.pop("settings")]
+        return Card(name=path.name, settings=tuple(settings), **facts)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise SaddleError(f"cannot read {path / CARD}: {error}; check out the file again") from None
+
+
+def _setting(facts: dict[str, Any]) -> Setting:
+    verified = facts["verified"]
+    return Setting(
+        multiplier=facts["multiplier"],
+        limit=facts["limit"],
+        deterministic=_played(facts["deterministic"]),
+        stochastic=_played(facts["stochastic"]),
+        verified=None if verified is None else _verified(verified),
+    )
 
 
 def _verified(facts: dict[str, Any]) -> Verified:
@@ -133,4 +146,6 @@ def _played(facts: dict[str, Any]) -> Played:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key.rstrip("_"): _plain(item) for key, item in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value

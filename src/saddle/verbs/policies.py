@@ -3,7 +3,7 @@
 import json
 
 from saddle.console import console
-from saddle.pretrained import Card, Interval, cards
+from saddle.pretrained import Interval, Verified, cards
 from saddle.study.names import short
 from saddle.tables import Column, print_table
 
@@ -28,24 +28,26 @@ def policies(as_json: bool) -> None:
         return
     rows = []
     for card in found:
-        row = (
-            card.name,
-            short(card.task),
-            card.rule,
-            "-" if card.multiplier is None else f"{card.multiplier:.3g}",
-            "-" if card.limit is None else f"{card.limit:g}",
-            f"{card.env_steps:.3g}",
-            _ranged(card.stochastic.return_),
-            _ranged(card.stochastic.cost),
-            _elsewhere(card),
-        )
-        rows.append(row)
+        for setting in card.settings:
+            row = (
+                card.name,
+                short(card.task),
+                card.rule,
+                "-" if setting.multiplier is None else f"{setting.multiplier:.3g}",
+                "-" if setting.limit is None else f"{setting.limit:g}",
+                f"{card.env_steps:.3g}",
+                _ranged(setting.stochastic.return_),
+                _ranged(setting.stochastic.cost),
+                _elsewhere(setting.verified),
+            )
+            rows.append(row)
     screen = console()
     print_table(screen, COLUMNS, rows)
     episodes = found[0].episodes if found else 0
     screen.print(
         f"Means of {episodes} episodes as trained, with 95 % intervals. saddle play TASK --policy "
-        f"NAME draws one, saddle evaluate NAME plays it again.",
+        f"NAME draws one, saddle evaluate NAME plays it again, saddle dial NAME --limit D sets a "
+        f"dial.",
         markup=False,
     )
 
@@ -57,9 +59,8 @@ def _ranged(found: Interval) -> str:
     return f"{mean:.{digits}f} [{lo:.{digits}f}, {hi:.{digits}f}]"
 
 
-def _elsewhere(card: Card) -> str:
+def _elsewhere(seen: Verified | None) -> str:
     """What it did in another implementation of the task."""
-    seen = card.verified
     if seen is None:
         return "-"
     ret, cost = seen.stochastic.return_, seen.stochastic.cost
