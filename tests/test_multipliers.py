@@ -3,6 +3,7 @@ and figures.
 """
 
 import dataclasses
+import importlib.metadata
 import re
 from pathlib import Path
 
@@ -116,15 +117,50 @@ def test_rules_of_packages_are_found(monkeypatch):
     monkeypatch.setattr(registry, "_RULES", dict(registry._RULES))
 
     class Entry:
+        name = "switch"
+        dist = None
+        module = "example"
+
         def load(self):
             return example()
 
     monkeypatch.setattr(registry, "_plugins_read", False)
     asked = []
     found = lambda group: asked.append(group) or [Entry()]
-    monkeypatch.setattr(registry.importlib.metadata, "entry_points", found)
+    monkeypatch.setattr(importlib.metadata, "entry_points", found)
     assert multipliers.rule_class("switch").name == "switch"
     assert "switch" in multipliers.rules() and asked == ["saddle.rules"]
+
+
+@pytest.mark.parametrize(
+    ("loaded", "said"),
+    [
+        (
+            ImportError("no torch here\nand more"),
+            r"cannot be imported \(ImportError: no torch here\)",
+        ),
+        (dict, "is not derived from saddle.Rule"),
+    ],
+)
+def test_a_broken_package_is_one_line_each_time(loaded, said, monkeypatch):
+    class Entry:
+        name = "broken"
+        dist = None
+        module = "their_package"
+
+        def load(self):
+            if isinstance(loaded, Exception):
+                raise loaded
+            return loaded
+
+    monkeypatch.setattr(registry, "_plugins_read", False)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Entry()])
+    for _ in range(2):
+        with pytest.raises(
+            SaddleError, match=f"'broken' of the package their_package {said}"
+        ) as caught:
+            multipliers.rules()
+        assert "\n" not in str(caught.value)
 
 
 def test_names_are_taken_once_and_mistakes_are_told(switch):

@@ -87,7 +87,9 @@ def test_training_begins_from_its_own_policies_and_no_others(trained, tmp_path):
     words = ["train", TASK, "--limit", "1", "--steps", "300", *SMALL]
     assert main([*words, "--out", str(tmp_path / "warm"), "--from", str(run)]) == 0
     small = saddle.PPO(steps_per_epoch=200, hidden=(8,), passes=1, start=str(run), obs_norm=False)
-    with pytest.raises(SaddleError, match="actions that are squashed, this learner's are not"):
+    with pytest.raises(
+        SaddleError, match="has squash True, this learner False; begin from a policy of the same"
+    ):
         Population(TASK, small, [Member()], 400).init()
 
 

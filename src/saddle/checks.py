@@ -1,7 +1,6 @@
 """Checks of settings, each with the one line that says what is wrong."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from saddle.errors import SaddleError
@@ -13,13 +12,6 @@ def at_least(settings: Any, field: str, least: float) -> None:
     for number in value if isinstance(value, tuple) else (value,):
         if not number >= least or not math.isfinite(number):
             raise SaddleError(f"{field} is {value}; it must be {least:g} or more")
-
-
-def one_of(settings: Any, field: str, words: Sequence[str]) -> None:
-    """Refuse a setting that is none of these words."""
-    value = getattr(settings, field)
-    if value not in words:
-        raise SaddleError(f"{field} is {value!r}; it must be one of {', '.join(map(repr, words))}")
 
 
 def positive(settings: Any, field: str) -> None:

@@ -109,7 +109,8 @@ def dial(
     the policy's mean, or with `as_trained` with its noise. `task` plays in another task of the same
     sizes.
     """
-    if whole("--episodes", episodes) < FEWEST_EPISODES:
+    episodes = whole("--episodes", episodes)
+    if episodes < FEWEST_EPISODES:
         raise SaddleError(
             f"--episodes is {episodes}; a bound on a mean cost takes at least {FEWEST_EPISODES}"
         )
@@ -218,7 +219,7 @@ class _Search:
         totals = self._totals(best[None], self.seed + 1)[0]
         costs = tuple(mean_estimate(cost, LEVEL) for cost in totals[:, 2:].T)
         verdict = self._verdict(best, wanted)
-        if verdict == "kept" and _over(costs, limits):
+        if verdict in ("kept", "does not bind") and _over(costs, limits):
             verdict = "undecided"
         return DialSetting(
             run=run,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 import saddle
+from saddle.errors import first_line
 from saddle.extras import DISTRIBUTION, install
 from saddle.machine import cores
 
@@ -122,7 +123,7 @@ def _kernels() -> Finding:
 
         answers = {kind: gate.answer(kind) for kind in gate.kinds()}
     except Exception as error:  # a value that SADDLE_KERNELS cannot have, too
-        return Finding("engines", "kernels", False, _first_line(error))
+        return Finding("engines", "kernels", False, first_line(error))
     if not answers:
         none = "there are none for this device; plain JAX runs"
         return Finding("engines", "kernels", False, none)
@@ -166,7 +167,7 @@ def _jax() -> Finding:
 
         devices = jax.devices()
     except Exception as error:
-        return Finding("software", "jax", False, _first_line(error), _required("jax"))
+        return Finding("software", "jax", False, first_line(error), _required("jax"))
     detail = f"{jax.__version__} on {len(devices)} x {devices[0].device_kind}"
     return Finding("software", "jax", True, detail)
 
@@ -180,7 +181,7 @@ def _package(group: str, name: str, module: str, advice: str) -> Finding:
     except ModuleNotFoundError:
         return Finding(group, name, False, "not installed", advice)
     except Exception as error:
-        why = f"installed, but does not import: {_first_line(error)}"
+        why = f"installed, but does not import: {first_line(error)}"
         return Finding(group, name, False, why, advice)
     return Finding(group, name, True, _version(found))
 
@@ -203,7 +204,7 @@ def _gl(backend: str, library: str) -> Finding:
     try:
         done = subprocess.run(probe, env=environment, capture_output=True, timeout=PROBE_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("pictures", backend, False, f"no answer: {_first_line(error)}", library)
+        return Finding("pictures", backend, False, f"no answer: {first_line(error)}", library)
     if done.returncode != 0:
         return Finding("pictures", backend, False, "no GL context could be made", library)
     renders = f"MuJoCo renders without a screen with MUJOCO_GL={backend}"
@@ -216,13 +217,7 @@ def _video() -> Finding:
 
         ffmpeg = imageio_ffmpeg.get_ffmpeg_version()
     except Exception as error:
-        why = f"no .mp4: {_first_line(error)}"
+        why = f"no .mp4: {first_line(error)}"
         return Finding("pictures", "video", False, why, install("video"))
     encoder = f"imageio-ffmpeg {imageio_ffmpeg.__version__}, ffmpeg {ffmpeg}"
     return Finding("pictures", "video", True, encoder)
-
-
-def _first_line(error: Exception) -> str:
-    """What an error says first; its name where it says nothing."""
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from saddle import policies, tasks
+from saddle.analysis.constraints import further
 from saddle.analysis.settings import name_settings
-from saddle.multipliers import Lambda
+from saddle.multipliers import Fixed, Lambda
 from saddle.policies import DialPolicy, NetworkPolicy
 from saddle.study import episodes
 from saddle.study.episodes import DrawnEpisodes
@@ -66,7 +67,9 @@ def _settings(study: Study, runs: pl.DataFrame) -> list[Setting]:
         return [Setting(first, lam, policy.at(lam)) for lam in policy.dial.settings(SETTINGS)]
     swept: dict[float, str] = {}
     for row in kept:
-        if row["rule"] == "fixed" and row["limit"] is None:
+        others = [row[name] for name in further(runs.columns, "lambda")]
+        alike = all(lam in (None, row["lambda"]) for lam in others)  # as a dial's settings are
+        if row["rule"] == Fixed.name and row["limit"] is None and alike:
             swept.setdefault(row["lambda"], row["run"])
     lambdas = sorted(swept)
     places = np.unique(np.linspace(0, len(lambdas) - 1, min(SETTINGS, len(lambdas))).round())

@@ -12,6 +12,11 @@ class OutputError(SaddleError):
 
     def __init__(self, message: str, reader_left: bool = False) -> None:
         super().__init__(message)
-        self.reader_left = (
-            reader_left  # as with `saddle tasks | head`, which is no error to speak of
-        )
+        # As with `saddle tasks | head`, which is no error to speak of
+        self.reader_left = reader_left
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says first, or its type where it says nothing."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return next(filter(None, lines), type(error).__name__)

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from saddle import notebook, open_study, policies, rollouts, tasks
+from saddle.config import whole
 from saddle.errors import SaddleError
 from saddle.multipliers import Lambda, each_lambda, lambda_of
 from saddle.policies import DialPolicy, NetworkPolicy
@@ -88,6 +89,7 @@ def evaluate(
     constraint. `on_message` is told what was left out; `counting` shows how far it is, by default
     in a notebook only.
     """
+    episodes = whole("--episodes", episodes)
     if episodes < 1:
         raise SaddleError(f"--episodes is {episodes}; it must be at least 1")
     check_seeds([seed])

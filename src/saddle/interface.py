@@ -111,11 +111,10 @@ def run_study(
     swept = None if sweep is None else Path(sweep)
     kinds = tracker_kinds(log)
     study = open_study_of(plan, Path(out), resume, swept)
-    trackers = [kind(study) for kind in kinds]
     with (
         Stopper(limit_seconds) as stop,
         _listening(on_epoch, on_message, progress) as shown,
-        tracked(shown, study, trackers) as listener,
+        tracked(shown, study, kinds) as listener,
     ):
         source = open_sweep(swept)
 
@@ -175,11 +174,10 @@ def frontier(
     spec = tasks.spec_of(name)
     kinds = tracker_kinds(log)
     study = open_frontier(wish, spec, path, resume)
-    trackers = [kind(study) for kind in kinds]
     with (
         Stopper(limit_seconds) as stop,
         _listening(on_epoch, on_message, progress) as shown,
-        tracked(shown, study, trackers) as listener,
+        tracked(shown, study, kinds) as listener,
     ):
         return train_frontier(study, wish, spec.constraints, stop, listener)
 

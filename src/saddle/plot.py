@@ -151,7 +151,8 @@ def _label(setting: dict[str, object]) -> str:
     """A rule with the lambdas and limits that it was run at."""
     words = [style.rule_name(str(setting["rule"]))]
     for name, sign in (("lambda", "$\\lambda$"), ("limit", "$d$")):
-        own = [f"{value:.3g}" for key, value in setting.items() if key.startswith(name) and value]
-        if own:
-            words.append(f"{sign} = {', '.join(own)}")
+        own = [value for key, value in setting.items() if key.startswith(name)]
+        numbers = [f"{value:.3g}" for value in own if value is not None]
+        if numbers:
+            words.append(f"{sign} = {', '.join(numbers)}")
     return ", ".join(words)

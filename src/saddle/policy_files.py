@@ -6,6 +6,7 @@ A policy is a folder with policy.npz and policy.json; `read` says what is in the
 import io
 import itertools
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -155,14 +156,23 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
 def _check_dial(dial: Any, path: Path) -> None:
     """None, or what makes a `Dial`."""
     if dial is None:
         return
     if not isinstance(dial, dict) or set(dial) != set(Dial._fields):
         raise SaddleError(f"{path} has a dial that is not of {', '.join(Dial._fields)}")
-    numbers = all(isinstance(dial[name], int | float) for name in ("low", "high"))
-    if not numbers or type(dial["constraints"]) is not int or not 0 < dial["low"] < dial["high"]:
+    if not _is_count(dial["constraints"]):
+        raise SaddleError(
+            f"{path} has a dial of {dial['constraints']!r} constraints; it must be a whole number "
+            f"of at least 1"
+        )
+    finite = all(_is_finite(dial[name]) for name in ("low", "high"))
+    if not finite or not 0 < dial["low"] < dial["high"]:
         raise SaddleError(
             f"{path} has a dial from {dial['low']!r} to {dial['high']!r}; it must go from a "
             f"positive number to a larger one"

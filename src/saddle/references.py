@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
 
 Tell = Callable[[str], None]
 
@@ -113,10 +113,11 @@ def load(
 
 def because(error: BaseException) -> str:
     """An error of somebody else's code in one line: its type, and the first line that it says."""
-    message = next(iter(str(error).splitlines()), "")
-    if isinstance(error, SaddleError):
+    message = first_line(error)
+    kind = type(error).__name__
+    if isinstance(error, SaddleError) or message == kind:
         return message
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return f"{kind}: {message}"
 
 
 def announce(module: str, called: str) -> None:

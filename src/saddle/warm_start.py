@@ -43,13 +43,6 @@ def begin(learner: Learner, states: Any, start: Start) -> Any:
         raise SaddleError(
             f"{type(learner).__name__} cannot begin from a policy: it has no function begin_from"
         )
-    squash = learner.policy_facts().get("squash", False)
-    if start.facts["squash"] != squash:
-        has, wants = ("squashed", "not") if start.facts["squash"] else ("not squashed", "squashed")
-        raise SaddleError(
-            f"the policy to begin from has actions that are {has}, this learner's are {wants}; "
-            f"begin from a policy of the same algorithm"
-        )
     return jax.vmap(lambda state: take_over(state, start.arrays, start.facts))(states)
 
 

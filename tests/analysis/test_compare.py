@@ -158,3 +158,13 @@ def test_one_cell_and_one_seed_are_singular_and_cells_know_their_steps():
         found.cells[0].env_steps == metrics["env_steps"].max()
         and found.cells[0].published_env_steps == 35_000_000
     )
+
+
+def test_rules_in_a_stage_without_a_name_are_compared():
+    """Such a stage is called "sweep", as a plan's first is; its rules are no sweep."""
+    runs, metrics = simulate([LINE], np.random.default_rng(3), seeds=3)
+    adaptive = pl.col("rule") != "fixed"
+    called = pl.when(adaptive).then(pl.lit("sweep")).otherwise("stage").alias("stage")
+    expected = analyze(runs, metrics, Options(replicates=100)).tasks[0]
+    found = analyze(runs.with_columns(called), metrics, Options(replicates=100)).tasks[0]
+    assert found.comparison == expected.comparison and len(found.comparison) > 0

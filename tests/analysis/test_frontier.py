@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from saddle.analysis import Options
 from saddle.analysis.frontier import (
     attainment,
     hypervolume,
@@ -15,6 +16,8 @@ from saddle.analysis.frontier import (
     running_maxima,
     trace,
 )
+from saddle.analysis.geometry import geometry
+from saddle.analysis.profile import Sweep
 
 # Few distinct values, so that ties and equal points are common.
 POINTS = st.integers(1, 25).flatmap(
@@ -82,3 +85,20 @@ def test_published_construction_keeps_a_dominated_tie_that_ours_drops():
     cost, returns = np.array([1.0, 2.0, 2.0]), np.array([5.0, 6.0, 7.0])
     assert running_maxima(cost, returns).tolist() == [True, True, True]
     assert nondominated(cost, returns).tolist() == [True, False, True]
+
+
+def test_of_equal_costs_the_published_frontier_has_the_best_return():
+    """Where a smoothed cost is cut to 0 several points have that cost; LOWESS over four equal costs
+    is exact.
+    """
+    lambdas = np.geomspace(0.1, 10, 9)
+    costs = np.tile([[90.0], [60], [30], [10], [0], [0], [0], [0], [0]], 2)
+    returns = np.tile([[9.0], [8], [7], [6], [1], [2], [3], [4], [5]], 2)
+    sweep = Sweep(lambdas, np.arange(2), returns, costs)
+    options = Options(construction="published", replicates=100)
+    found = geometry(sweep, options)
+    cost, value = found.points.costs.value, found.points.returns.value
+    cheapest = cost == cost.min()
+    assert cheapest.sum() > 1
+    assert value[found.kept[0]] == value[cheapest].max()
+    assert (np.diff(cost[found.kept]) > 0).all()

@@ -12,7 +12,7 @@ from learners.running import through_a_file
 from learners.toys import Bandit, Regulator
 
 import saddle
-from saddle import policies, policy_files, tasks
+from saddle import dial_search, policies, policy_files, tasks
 from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners import PPO, Conditioned
@@ -138,6 +138,13 @@ def test_what_no_setting_keeps_and_what_does_not_bind_is_said(tmp_path):
     noisy, noise = search(folder, (0.05, 0.004), as_trained=True)
     assert noisy.verdict == "kept" and mean_costs(noisy)[0] <= 0.055
     assert noise.verdict in ("not reached", "undecided"), "the spread alone costs more"
+
+
+def test_fresh_episodes_may_contradict_the_search(tmp_path, monkeypatch):
+    """Also where the least lambda had seemed to keep the limit."""
+    monkeypatch.setattr(dial_search, "_over", lambda costs, limits: True)
+    for found in search(saved(tmp_path, BANDIT), (2.0, 0.25)):
+        assert found.verdict == "undecided"
 
 
 def test_both_dials_are_found_together(tmp_path):

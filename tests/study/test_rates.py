@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from saddle.learners import PPO, SAC
 from saddle.multipliers import PID, Dial, Fixed, GradientAscent
 from saddle.study import open_study, presets
+from saddle.study.columns import runs_frame
 from saddle.study.plan import Plan, Stage, runs
 from saddle.study.plan_dict import to_dict
+from saddle.study.prepare import row_of
 from saddle.study.rates import plan_notes, run_notes
 from saddle.study.toml import plan_from, read_file
 
@@ -87,3 +89,14 @@ def test_runs_of_another_length_are_told():
         "PID moved lambda 400 times instead of 1750",
     ]
     assert run_notes(open_study(RESULTS / "circle1-full-length").runs) == []
+
+
+def test_a_learner_that_moves_lambda_in_every_cycle_is_counted_so():
+    """As plans count it: 100 cycles in an epoch."""
+    stage = Stage("compare", rules=(GradientAscent(),), limits=((10.0,),))
+    learner = SAC(clock="update")
+    whole = Plan("s", (TASK,), (stage,), (0,), steps=36_000, learner=learner)
+    assert whole.pace_of(learner) == 1750 / 1800
+    assert "1800 updates of lambda instead of 1750" in plan_notes(whole)[0]
+    (note,) = run_notes(runs_frame([row_of(whole, "unit", run) for run in runs(whole)]))
+    assert note.startswith("GA moved lambda 1800 times instead of 1750")

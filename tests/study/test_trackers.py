@@ -48,8 +48,16 @@ def ran(out, kinds, resume=False, stop=None, **plan):
     plan = small(**plan)
     study = prepare(plan, out, resume)
     notes = Notes()
-    trackers = [kind(study) for kind in kinds]
-    with tracked(notes, study, trackers) as listener:
+    trackers = []
+
+    def opened(kind):
+        def tracker(study):
+            trackers.append(kind(study))
+            return trackers[-1]
+
+        return tracker
+
+    with tracked(notes, study, [opened(kind) for kind in kinds]) as listener:
         Worker(study, FakeProgram, plan.chunk, listener, stop or Stopper()).work()
     return study, trackers, notes
 

@@ -234,6 +234,17 @@ def test_plans_that_decide_nothing(fields, complaint, tmp_path):
     assert not (tmp_path / "s").exists()
 
 
+def test_an_error_over_a_study_is_shared_by_all_places_that_compare(tmp_path):
+    """Each learner's comparison is one: what is decidable with one is not with so many."""
+    learner = planned().learner
+    variants = tuple(dataclasses.replace(learner, window=20 + k) for k in range(60))
+    compare = dataclasses.replace(STAGES[1], variants=variants)
+    wish = UntilDecided(most=16, error=0.002, error_over="study", score="return")
+    open_study_of(planned(wish, stages=STAGES[1:]), tmp_path / "one", resume=False)
+    with pytest.raises(SaddleError, match="16 seeds cannot tell 4 rules apart"):
+        open_study_of(planned(wish, stages=(compare,)), tmp_path / "many", resume=False)
+
+
 @pytest.mark.parametrize("wrong", [{"error": 0.0}, {"error": 1.0}, {"group": 0}])
 def test_wishes_that_cannot_be(wrong):
     with pytest.raises(SaddleError, match="it must"):

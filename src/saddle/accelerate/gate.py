@@ -17,6 +17,7 @@ import jax
 from saddle.accelerate import probe, switch
 from saddle.accelerate.probe import Kind
 from saddle.accelerate.untraced import untraced
+from saddle.errors import first_line
 
 X = TypeVar("X")
 
@@ -110,7 +111,7 @@ def _warn(message: str) -> None:
 
 
 def _warn_of_kernel(name: str, error: Exception) -> None:
-    _warn(f"{name} runs without its kernel, many times slower: {probe.first_line(error)}")
+    _warn(f"{name} runs without its kernel, many times slower: {first_line(error)}")
 
 
 def _capability() -> str:

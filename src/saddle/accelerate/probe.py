@@ -16,6 +16,7 @@ from jax.experimental import pallas as pl
 
 from saddle.accelerate import cpu_kernel, gpu_kernel, triton, xla_ffi
 from saddle.accelerate.untraced import untraced
+from saddle.errors import first_line
 
 Kind = Literal["llvm", "ptx", "triton"]  # what a kernel is written in
 
@@ -38,11 +39,6 @@ def fault(kind: Kind) -> str | None:
     if not np.allclose(ours, expected, rtol=1e-5, atol=1e-5):
         return f"a kernel is off by {np.max(np.abs(ours - expected)):.2g}"
     return None
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, as far as one line goes."""
-    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def sample(x: tuple[Array, Array]) -> Array:

@@ -78,7 +78,7 @@ def geometry(sweep: prof.Sweep, options: Options, means: prof.Fits | None = None
     select = pareto.running_maxima if published else pareto.nondominated
     cost, returns = points.costs.value, points.returns.value
     kept = pareto.by_cost(select(cost, returns), cost)
-    kept = kept[np.concatenate([[True], np.diff(cost[kept]) > 0])]  # equal points once
+    kept = kept[np.append(np.diff(cost[kept]) > 0, True)]  # of equal costs the highest return
     arc = rest.arc(
         points.axis[kept],
         cost[kept],

@@ -13,7 +13,7 @@ IS_SWEEP = (
     & pl.col("lambda").is_not_null()
     & ((pl.col("stage") == "sweep") | pl.col("limit").is_null())
 )
-IS_COMPARISON = pl.col("limit").is_not_null() & (pl.col("stage") != "sweep")
+IS_COMPARISON = pl.col("limit").is_not_null() & ~IS_SWEEP
 
 
 def sweep_of(finals: pl.DataFrame, options: Options) -> tuple[Sweep | None, list[str]]:

@@ -13,7 +13,7 @@ def split_learner(argv: Sequence[str]) -> tuple[type[LearnerSettings] | None, li
     named: list[str] = []
     others: list[str] = []
     for word in argv:
-        if word.startswith(("--learner:", "learner:")):
+        if word.startswith("--learner:"):
             named.append(word)
         else:
             others.append(word)

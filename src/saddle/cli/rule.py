@@ -28,7 +28,7 @@ def rule_last(argv: Sequence[str]) -> list[str]:
     wants_value = False
     takes_more = False
     for word in argv:
-        if word.startswith(("--multiplier:", "multiplier:")):
+        if word.startswith("--multiplier:"):
             rule.append(word.removeprefix("--"))
             wants_value = False
             takes_more = False

@@ -8,6 +8,7 @@ from tyro.conf import arg
 
 from saddle.checks import at_least, positive
 from saddle.errors import SaddleError
+from saddle.hints import bring_to_hints
 
 Layout = Literal["study", "wide"]
 
@@ -40,6 +41,7 @@ class CollectSettings:
     """Normalised observations stay within this."""
 
     def __post_init__(self) -> None:
+        bring_to_hints(self)
         at_least(self, "steps_per_epoch", 1)
         positive(self, "obs_clip")
         if self.worlds is not None and (self.worlds < 1 or self.steps_per_epoch % self.worlds):

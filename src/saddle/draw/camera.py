@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
 from saddle.tasks.velocity import models
 from saddle.tasks.velocity.body import Body
 
@@ -77,9 +77,7 @@ def _context(size: tuple[int, int]) -> Any:
             made = importlib.import_module(f"mujoco.{backend}").GLContext(*size)
             made.make_current()
         except Exception as error:  # each backend fails in its own way, at import or later
-            reasons.append(
-                f"{backend}: {next(iter(str(error).splitlines()), '') or type(error).__name__}"
-            )
+            reasons.append(f"{backend}: {first_line(error)}")
         else:
             return made
     raise SaddleError(

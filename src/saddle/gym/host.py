@@ -16,6 +16,7 @@ from saddle.gym.programs import Outcome, named_costs
 from saddle.gym.vector import vector_infos
 from saddle.seeds import SEEDS, check_seeds
 from saddle.tasks import HostStep, HostTask, TaskSpec
+from saddle.tasks.host import close_worlds
 
 Info = dict[str, Any]
 
@@ -39,9 +40,8 @@ class HostEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.observation_space = checks.observation_space(self.task)
         self.action_space = checks.action_space(self.task)
         self._begun = False
-        self._next: np.ndarray | None = (
-            None  # first observation of the episode that follows one that ended
-        )
+        # First observation of the episode that follows one that ended
+        self._next: np.ndarray | None = None
 
     def reset(
         self, *, seed: int | None = None, options: Info | None = None
@@ -82,6 +82,11 @@ class HostEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             info,
         )
 
+    def close(self) -> None:
+        """End what steps the world."""
+        close_worlds(self.worlds)
+        super().close()
+
 
 class SafeHostEnv(SixValues, HostEnv):  # type: ignore[misc]
     """The same world in Safety-Gymnasium's form: `step` returns the cost as a value of its own."""
@@ -114,8 +119,7 @@ class HostVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if max_episode_steps is not None and max_episode_steps < spec.episode_length:
             raise SaddleError(
                 f"{spec.name} ends its episodes by itself, after {spec.episode_length} steps; "
-                f"leave max_episode_steps "
-                "out"
+                f"leave max_episode_steps out"
             )
         self.render_mode = None
         self.metadata = {**self.metadata, "render_fps": round(1 / spec.dt)}
@@ -151,6 +155,10 @@ class HostVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         obs = np.array(now.obs, np.float64)
         reward = np.array(now.reward, np.float64)
         return obs, reward, np.array(now.terminated), np.array(now.truncated), infos
+
+    def close_extras(self, **options: Any) -> None:
+        """End what steps the worlds."""
+        close_worlds(self.worlds)
 
 
 class SafeHostVectorEnv(SixVectorValues, HostVectorEnv):  # type: ignore[misc]

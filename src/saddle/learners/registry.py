@@ -3,8 +3,6 @@ program registers.
 """
 
 import dataclasses
-import difflib
-import importlib.metadata
 import math
 from typing import Any, TypeVar
 
@@ -14,6 +12,7 @@ from saddle.learners.conditioned.settings import Conditioned
 from saddle.learners.ppo.settings import PPO
 from saddle.learners.sac.settings import SAC
 from saddle.learners.settings import LearnerSettings, plain
+from saddle.plugins import did_you_mean, plugins
 
 ENTRY_POINTS = "saddle.learners"
 """The group under which a package names its learners: `name = "module:SettingsClass"`."""
@@ -48,9 +47,9 @@ def learners() -> dict[str, type[LearnerSettings]]:
     """
     global _plugins_read
     if not _plugins_read:
+        for found in plugins(ENTRY_POINTS, LearnerSettings, "learner"):
+            register_learner(found)
         _plugins_read = True
-        for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
-            register_learner(entry.load())
     return dict(_LEARNERS)
 
 
@@ -70,10 +69,9 @@ def learner_class(name: str) -> type[LearnerSettings]:
     known = learners()
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
     raise SaddleError(
-        f"unknown learner {name!r}{hint}; learners are {', '.join(known)}, or name module:Class"
+        f"unknown learner {name!r}{did_you_mean(name, known)}; learners are {', '.join(known)}, "
+        f"or name module:Class"
     )
 
 

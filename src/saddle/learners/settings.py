@@ -19,12 +19,11 @@ from typing import (
     NamedTuple,
     Protocol,
     Self,
-    get_args,
 )
 
 from tyro.conf import Suppress
 
-from saddle.checks import a_share, at_least, one_of
+from saddle.checks import a_share, at_least
 from saddle.collect.settings import CollectSettings
 from saddle.errors import SaddleError
 from saddle.multipliers.ascent import GradientAscent
@@ -61,7 +60,6 @@ class ScaleSettings(Protocol):
 
 def check_scale(settings: ScaleSettings) -> None:
     """Refuse settings of reward-scale invariance that mean nothing."""
-    one_of(settings, "rsi", get_args(ScaleInvariance))
     a_share(settings, "rsi_ema")
     if not settings.rsi_max >= 1:
         raise SaddleError(f"rsi_max is {settings.rsi_max}; it must be 1 or more")
@@ -116,6 +114,13 @@ class LearnerSettings(CollectSettings):
         learns.
         """
         return Clock()
+
+    def updates_of_lambda(self, steps: int) -> int:
+        """How often a rule may move lambda in a training of so many env steps."""
+        epochs = steps // self.steps_per_epoch
+        if self.rule_clock.each_cycle:
+            return epochs * (self.steps_per_epoch // self.steps_per_cycle)
+        return epochs
 
     def check_steps(self, steps: int) -> None:
         """Refuse a training of so many env steps where nothing would be learned in it."""

@@ -3,8 +3,6 @@ registers.
 """
 
 import dataclasses
-import difflib
-import importlib.metadata
 import itertools
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -23,6 +21,7 @@ from saddle.multipliers.optimistic import OptimisticAscent
 from saddle.multipliers.pid import PID
 from saddle.multipliers.regularised import RegularisedAscent
 from saddle.multipliers.rule import Rule
+from saddle.plugins import did_you_mean, plugins
 
 ENTRY_POINTS = "saddle.rules"
 """The group under which a package names its rules: `name = "module:Class"`."""
@@ -73,9 +72,9 @@ def rules() -> dict[str, type[Rule]]:
     """
     global _plugins_read
     if not _plugins_read:
+        for found in plugins(ENTRY_POINTS, Rule, "rule"):
+            register_rule(found)
         _plugins_read = True
-        for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
-            register_rule(entry.load())
     return dict(_RULES)
 
 
@@ -91,10 +90,9 @@ def rule_class(name: str) -> type[Rule]:
     known = rules()
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
     raise SaddleError(
-        f"unknown rule {name!r}{hint}; rules are {', '.join(known)}, or name module:Class"
+        f"unknown rule {name!r}{did_you_mean(name, known)}; rules are {', '.join(known)}, "
+        f"or name module:Class"
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 from saddle.checks import at_least
 from saddle.errors import SaddleError
+from saddle.hints import bring_to_hints
 
 Lambda = float | tuple[float, ...]
 """A multiplier: one number for every constraint, or one for each."""
@@ -78,6 +79,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "init", lambda_of(self.init))
+        bring_to_hints(self)
         at_least(self, "init", 0.0)
 
     def faster(self, factor: float) -> Self:

@@ -22,9 +22,8 @@ class Numbers(NamedTuple):
     """What tells members' rules apart, per member [], or [m] where there is one per constraint."""
 
     kind: Int[Array, "*M"]  # place of the member's rule among the kinds
-    settings: tuple[
-        Any, ...
-    ]  # of every kind: NamedTuples of numbers; a rule's defaults in members of other kinds
+    settings: tuple[Any, ...]
+    """Of every kind: NamedTuples of numbers; a rule's defaults in members of other kinds."""
 
 
 class Multiplier(NamedTuple):
@@ -88,7 +87,8 @@ def _columns(kind: type[Rule], rules: Sequence[Rule]) -> Any:
 
 def _array(values: list[Any]) -> Array:
     """One number of every member [M], or [M, m] where a member has one for each constraint; 32 bits
-    wide, or yes and no.
+    wide, or yes and no. Whole numbers are such where all members have them.
     """
-    dtype = {bool: np.bool_, int: np.int32}.get(type(values[0]), np.float32)
-    return jnp.asarray(np.stack(np.broadcast_arrays(*values)).astype(dtype))
+    column = np.stack(np.broadcast_arrays(*values))
+    dtype = {"b": np.bool_, "i": np.int32}.get(column.dtype.kind, np.float32)
+    return jnp.asarray(column.astype(dtype))

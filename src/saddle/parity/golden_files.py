@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
 from saddle.parity.golden import Golden
 from saddle.parity.point.reference import PointReference
 from saddle.parity.point.registry import POINT
@@ -100,8 +100,9 @@ def _read(task: str, path: Path) -> Golden:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except Exception as error:  # a damaged archive raises whatever its first damaged layer does
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SaddleError(f"{path} cannot be read as an .npz of plain arrays ({reason})") from None
+        raise SaddleError(
+            f"{path} cannot be read as an .npz of plain arrays ({first_line(error)})"
+        ) from None
     golden = Golden(task, path, arrays)
     _check_shapes(golden)
     _check_values(golden)

@@ -1,5 +1,6 @@
 """One task under several algorithms: their frontiers and profiles in one figure."""
 
+import itertools
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
@@ -14,7 +15,7 @@ def overlay(parts: Sequence[TaskFindings]) -> Figure:
     """Frontiers on top, then return and cost against lambda, one colour per algorithm."""
     drawn = style.figure(height=4.6)
     top, middle, bottom = drawn.subplots(3, 1, height_ratios=(1.4, 1, 1))
-    for part, colour in zip(parts, style.ALGORITHMS, strict=False):
+    for part, colour in zip(parts, itertools.cycle(style.ALGORITHMS), strict=False):
         assert part.frontier and part.profile
         line(top, part, colour, part.algorithm)
         means = [(group.cost.value, group.return_.value) for group in part.groups]

@@ -3,6 +3,7 @@
 """
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def rule_name(rule: str) -> str:
 
 def short(task: str) -> str:
     """'SafetyPointCircle1-v0' as 'PointCircle1', a reference without its options."""
-    return task.partition("?")[0].removeprefix("Safety").rsplit("-v", 1)[0]
+    return re.sub(r"^Safety|-v\d+$", "", task.partition("?")[0])
 
 
 def heading(part: TaskFindings, between: str = ": ") -> str:

@@ -4,19 +4,17 @@ nearest name.
 
 import dataclasses
 import difflib
-import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from saddle import hints
 from saddle.errors import SaddleError
 from saddle.study.lines import line_of
 
 Place = tuple[str | int, ...]
 """Where a value is in a file: ("stages", 1, "limits")."""
-
-_IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,16 @@ class Source:
         return value
 
     def tuple_of(self, kind: Any, value: Any, at: Place) -> tuple[Any, ...]:
-        """The value, which must be a list with entries of that type."""
+        """The value, which must be a list with entries of that type, as a tuple of these."""
         return tuple(self.typed(kind, entry, at) for entry in self.entries(value, at))
 
     def typed(self, kind: Any, value: Any, at: Place) -> Any:
-        """The value, which must be of that type: a class, or a hint of one."""
-        if not _fits(value, kind):
-            raise self.error(at, f"{in_words(at)} is {value!r}, but must be {_type_in_words(kind)}")
-        return value
+        """The value as one of that type: a class, or a hint of one."""
+        try:
+            return hints.fitting(value, kind)
+        except hints.Unfit:
+            wanted = hints.in_words(kind)
+            raise self.error(at, f"{in_words(at)} is {value!r}, but must be {wanted}") from None
 
     def check_table(self, value: Any, at: Place) -> None:
         """The value is a table."""
@@ -60,17 +60,15 @@ class Source:
                 hint = self._suggest(key, valid, at)
                 raise self.error((*at, key), f"unknown key {key!r} in {in_words(at)}{hint}")
 
-    def check_types(self, kind: type, table: Mapping[str, Any], at: Place) -> None:
-        """The table's values are of the types that a dataclass has for its fields."""
-        hints = typing.get_type_hints(kind)
-        for key, value in table.items():
-            self.typed(hints[key], value, (*at, key))
+    def fields(self, kind: type, table: Mapping[str, Any], at: Place) -> dict[str, Any]:
+        """The table's values as those of the types that a dataclass has for its fields."""
+        wanted = typing.get_type_hints(kind)
+        return {key: self.typed(wanted[key], value, (*at, key)) for key, value in table.items()}
 
     def record(self, kind: type, value: Any, at: Place) -> Any:
         """A dataclass of plain fields from a table."""
         self.check_keys(kind, value, at)
-        self.check_types(kind, value, at)
-        return self.made(at, kind, **value)
+        return self.made(at, kind, **self.fields(kind, value, at))
 
     def made(self, at: Place, make: Callable[..., Any], /, *values: Any, **fields: Any) -> Any:
         """What `make` makes of these, with the line in front of what it finds wrong."""
@@ -107,43 +105,3 @@ def in_words(at: Place) -> str:
 
 def _field_names(kind: type) -> list[str]:
     return [field.name for field in dataclasses.fields(kind)]
-
-
-def _is_union(hint: Any) -> bool:
-    return typing.get_origin(hint) in (types.UnionType, typing.Union)
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value of a file is of a type; a number may be whole, or the word "inf"."""
-    origin = typing.get_origin(hint)
-    arguments = typing.get_args(hint)
-    if _is_union(hint):
-        return any(_fits(value, one) for one in arguments)
-    if origin is Literal:
-        return value in arguments
-    if origin is tuple:
-        listed = isinstance(value, list | tuple)
-        return listed and all(_fits(entry, arguments[0]) for entry in value)
-    if hint is float:
-        return value == "inf" or _is_number(value, int | float)
-    if hint is int:
-        return _is_number(value, int)
-    return isinstance(value, hint)
-
-
-def _is_number(value: Any, kind: Any) -> bool:
-    """Of that type, but true and false, which Python counts as 1 and 0, are none."""
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _type_in_words(hint: Any) -> str:
-    origin = typing.get_origin(hint)
-    arguments = typing.get_args(hint)
-    if origin is Literal:
-        return "one of " + ", ".join(map(repr, arguments))
-    if origin is tuple:
-        return f"a list, each entry {_type_in_words(arguments[0])}"
-    if _is_union(hint):
-        named = (one for one in arguments if one is not types.NoneType)
-        return " or ".join(map(_type_in_words, named))
-    return _IN_WORDS[hint]

@@ -86,6 +86,8 @@ class Wish:
             )
         if self.seeds < 1:
             raise SaddleError(f"--seeds is {self.seeds}; it must be at least 1")
+        if self.steps is not None and self.steps < 1:
+            raise SaddleError(f"--steps is {self.steps}; it must be at least 1")
         for limit in itertools.chain(*self.limits):
             if not 0 <= limit < math.inf:
                 raise SaddleError(f"--limit {limit:g} is not a cost; it is finite and 0 or more")
@@ -141,7 +143,9 @@ def first_plan(wish: Wish, spec: TaskSpec) -> Plan:
             learner = dataclasses.replace(learner, strata=wish.lambdas)
     else:
         stage = Stage(NAMES[0], lambdas=_grid([PILOT] * len(spec.constraints)))
-    steps = wish.steps or EPOCHS[method] * learner.steps_per_epoch
+    steps = wish.steps
+    if steps is None:
+        steps = EPOCHS[method] * learner.steps_per_epoch
     return Plan("frontier", (wish.task,), (stage,), range(wish.seeds), steps, learner=learner)
 
 

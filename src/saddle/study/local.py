@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from saddle.errors import OutputError, SaddleError
+from saddle.errors import OutputError, SaddleError, first_line
 from saddle.files import WriteError, write
 from saddle.study import claims, dependent, estimate
 from saddle.study.listener import Listener
@@ -130,7 +130,7 @@ class Worker:
 
     def _broke(self, unit: str, error: Exception) -> None:
         self.broken.add(unit)
-        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        reason = first_line(error)
         fail(self.study, unit, reason)
         self.listener.say(f"unit {unit} failed: {reason}")
         if not isinstance(error, SaddleError):

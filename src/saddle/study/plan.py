@@ -55,8 +55,8 @@ class Plan:
     members: int | None = None
     """Most runs in a unit; None takes what memory allows."""
     scale_rates: bool = False
-    """Multiply the rates of the published rules, lr of 'ga' and ki of 'pid', by 1750 / epochs, so
-    that lambda can travel as far as in the published study.
+    """Multiply the rates of the published rules, lr of 'ga' and ki of 'pid', by 1750 / updates of
+    lambda, so that it can travel as far as in the published study.
     """
     until_decided: UntilDecided | None = None
     """Add seeds until it is decided which rule to use; `seeds` are then the first group."""
@@ -99,10 +99,7 @@ class Plan:
 
     def pace_of(self, learner: LearnerSettings) -> float:
         """The published updates of lambda over those that a run of this learner has."""
-        updates = self.epochs_of(learner)
-        if learner.rule_clock.each_cycle:
-            updates *= learner.steps_per_epoch // learner.steps_per_cycle
-        return PUBLISHED_UPDATES / updates
+        return PUBLISHED_UPDATES / learner.updates_of_lambda(self.steps)
 
     def _check_epochs(self, learner: LearnerSettings) -> None:
         each = learner.steps_per_epoch

@@ -3,6 +3,8 @@
 import polars as pl
 
 from saddle.config import PUBLISHED_UPDATES
+from saddle.errors import SaddleError
+from saddle.learners import learner_from
 from saddle.multipliers import Rule, rules
 from saddle.study.params import learner_fields, rule_fields
 from saddle.study.plan import Plan
@@ -48,13 +50,12 @@ def run_notes(runs: pl.DataFrame) -> list[str]:
     notes: dict[str, None] = {}
     for params, steps in runs.select("params", "steps").unique(maintain_order=True).iter_rows():
         fields = rule_fields(params)
-        each = learner_fields(params).get("steps_per_epoch")
         kind = rules().get(fields.get("rule", ""))
-        if kind is None or not kind.rates or not each or not steps:
+        updates = _updates(params, steps)
+        if kind is None or not kind.rates or not updates:
             continue
         usual = kind()
         as_published = all(fields.get(name) == getattr(usual, name) for name in kind.rates)
-        updates = steps // each
         if as_published and abs(updates / PUBLISHED_UPDATES - 1) > SAME:
             names = " and ".join(kind.rates)
             notes[
@@ -62,3 +63,16 @@ def run_notes(runs: pl.DataFrame) -> list[str]:
                 f"the published {names}: it may not have arrived (scale_rates in a study's file)."
             ] = None
     return list(notes)
+
+
+def _updates(params: str, steps: int | None) -> int | None:
+    """Updates of lambda that a run had; None of a run that Saddle did not train, or whose learner
+    is not known here.
+    """
+    settings = learner_fields(params)
+    if not steps or "steps_per_epoch" not in settings:
+        return None
+    try:
+        return learner_from(settings).updates_of_lambda(steps)
+    except SaddleError:
+        return None

@@ -17,7 +17,7 @@ from typing import Any
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
 from saddle.files import WriteError, write
 from saddle.machine import show_cores_to_jax
 from saddle.study import claims
@@ -58,9 +58,8 @@ def connect(address: str | None) -> None:
             include_dashboard=False,
         )
     except (ConnectionError, RuntimeError, RayError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise SaddleError(
-            f"cannot use the Ray cluster at {address or 'this machine'}: {reason}"
+            f"cannot use the Ray cluster at {address or 'this machine'}: {first_line(error)}"
         ) from None
 
 

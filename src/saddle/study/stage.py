@@ -116,10 +116,15 @@ class Stage:
         return tuple(rule for rule in self.rules if not rule.drawn)
 
     @property
+    def rules_at_a_limit(self) -> int:
+        """How many rules are run at each limit, lambda* among them."""
+        with_star = self.lambda_star is not None
+        return len(self.moving) + with_star
+
+    @property
     def compares(self) -> bool:
         """Whether it has two rules or more at a limit, lambda* among them."""
-        with_star = self.lambda_star is not None
-        return bool(self.moving) and len(self.moving) + with_star > 1
+        return bool(self.moving) and self.rules_at_a_limit > 1
 
     def limits_of(self, task: str) -> tuple[Limit, ...]:
         """The stage's limits on this task."""
@@ -133,10 +138,9 @@ class Stage:
     def runs_of_a_seed(self, task: str) -> int:
         """How many runs the stage has on this task with each seed."""
         count = self.count_limits(task)
-        adaptive = len(self.moving) + (self.lambda_star is not None)
         dials = len(self.rules) - len(self.moving)
         variants = max(1, len(self.variants))
-        return variants * (len(self.lambdas) + dials + count * adaptive)
+        return variants * (len(self.lambdas) + dials + count * self.rules_at_a_limit)
 
 
 class Condition(NamedTuple):

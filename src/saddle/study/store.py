@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
 from saddle.files import read_json
 from saddle.study.columns import METRICS, runs_frame
 
@@ -136,7 +136,7 @@ class Study:
         try:
             return pl.read_parquet(io.BytesIO(file.read_bytes()))
         except pl.exceptions.PolarsError as error:
-            raise SaddleError(self._remedy(file, _first_line(error))) from None
+            raise SaddleError(self._remedy(file, first_line(error))) from None
         except OSError as error:
             raise SaddleError(f"cannot read {file}: {error.strerror or error}") from None
 
@@ -150,7 +150,7 @@ class Study:
         try:
             pl.read_parquet(io.BytesIO(file.read_bytes()))
         except pl.exceptions.PolarsError as error:
-            raise SaddleError(self._remedy(file, _first_line(error))) from None
+            raise SaddleError(self._remedy(file, first_line(error))) from None
 
     def _remedy(self, file: Path, why: str) -> str:
         """One line: the file, what is wrong with it, and what to do."""
@@ -266,10 +266,6 @@ def _ends_well(file: Path) -> bool:
             return begins and data.read() == _MAGIC
     except FileNotFoundError:
         return True  # a running unit has just replaced it
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def chunks(path: Path, unit: str) -> Iterator[tuple[int, int, Path]]:

@@ -62,7 +62,7 @@ def _plan(source: Source, fields: dict[str, Any]) -> Plan:
     hints = typing.get_type_hints(Plan)
     for key in ("name", "steps", "members", "scale_rates"):
         if key in fields:
-            source.typed(hints[key], fields[key], (key,))
+            read[key] = source.typed(hints[key], fields[key], (key,))
     return source.made((), Plan, **read)
 
 
@@ -93,11 +93,11 @@ def _learner(
     kind = source.made(place, learner_class, name)
     source.check_keys(kind, fields, at, "algorithm")
     named = {key: value for key, value in fields.items() if key != "algorithm"}
-    source.check_types(kind, named, at)
+    named = source.fields(kind, named, at)
     inherited = {"algorithm": name}
     if base is not None and type(base) is kind:
         inherited = learner_to_dict(base)
-    return source.made(at, learner_from, {**inherited, **fields})
+    return source.made(at, learner_from, {**inherited, **named})
 
 
 def _stage(source: Source, fields: Any, at: Place, learner: LearnerSettings) -> Stage:
@@ -126,7 +126,7 @@ def _stage(source: Source, fields: Any, at: Place, learner: LearnerSettings) -> 
     }
     for key, kind in kinds.items():
         if key in fields:
-            source.typed(kind, fields[key], (*at, key))
+            read[key] = source.typed(kind, fields[key], (*at, key))
     return source.made(at, Stage, **read)
 
 
@@ -159,7 +159,7 @@ def _grid_axis(source: Source, axis: Any, at: Place) -> tuple[float, ...]:
     """The multipliers of one constraint."""
     if isinstance(axis, dict):
         return _spaced(source, axis, at, "an axis of a grid")
-    return tuple(map(float, source.tuple_of(float, axis, at)))
+    return source.tuple_of(float, axis, at)
 
 
 def _spaced(
@@ -174,7 +174,7 @@ def _spaced(
     if not 0 < low < high or count < 2:
         raise source.error(at, f"{what} needs 0 < from < to and a count of 2 or more")
     _fits_here(source, count, at)
-    return spaced(float(low), float(high), count)
+    return spaced(low, high, count)
 
 
 def _rules(source: Source, fields: Any, at: Place) -> list[Rule]:
@@ -191,8 +191,8 @@ def _rules(source: Source, fields: Any, at: Place) -> list[Rule]:
     for values in itertools.product(*choices):
         one = dict(zip(fields, values, strict=True))
         settings = {key: value for key, value in one.items() if key != "rule"}
-        source.check_types(kind, settings, at)
-        made.append(source.made(at, rule_from, one))
+        settings = source.fields(kind, settings, at)
+        made.append(source.made(at, rule_from, {"rule": name, **settings}))
     return made
 
 
@@ -203,7 +203,7 @@ def _limits(source: Source, value: Any, at: Place) -> Any:
     limits = []
     for entry in source.entries(value, at):
         listed = entry if isinstance(entry, list) else [entry]
-        limits.append(tuple(map(float, source.tuple_of(float, listed, at))))
+        limits.append(source.tuple_of(float, listed, at))
     return tuple(limits)
 
 

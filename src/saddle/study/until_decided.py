@@ -7,7 +7,9 @@ after it, and whoever opens it adds the runs that are missing.
 """
 
 import dataclasses
+import itertools
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -87,18 +89,31 @@ def _check_tasks(plan: Plan) -> None:
 def _check_decidable(plan: Plan) -> None:
     """At the most seeds a difference could be told, however clear it is."""
     assert plan.until_decided is not None
-    stages = [(len(stage.moving) + (stage.lambda_star is not None), stage) for stage in plan.stages]
-    rules, stage = max(stages, key=lambda counted: counted[0])
-    limits = sum(stage.count_limits(task) for task in plan.tasks)
+    compared = _compared(plan)
+    rules = max(compared)
     error = plan.until_decided.error
     if plan.until_decided.error_over == "study":
-        error /= limits
+        error /= len(compared)
     looks = Looks(plan.until_decided.looks(len(plan.seeds)), error)
     if not any(looks.shares(rules)):
         raise SaddleError(
             f"{looks.seeds[-1]} seeds cannot tell {rules} rules apart with an error of "
             f"{plan.until_decided.error:g}, however they differ; allow more seeds or more error"
         )
+
+
+def _compared(plan: Plan) -> list[int]:
+    """How many rules there are at each limit at which there are several: of each task and
+    learner.
+    """
+    rules: Counter[tuple[object, ...]] = Counter()
+    for stage, task in itertools.product(plan.stages, plan.tasks):
+        limits = range(stage.count_limits(task))
+        if not stage.limits_from_frontier and stage.limits:
+            limits = stage.limits_of(task)
+        for learner, limit in itertools.product(plan.learners_of(stage), limits):
+            rules[task, learner, limit] += stage.rules_at_a_limit
+    return [count for count in rules.values() if count > 1]
 
 
 def run_until_decided(study: Study, listener: Listener, carry_out: CarryOut) -> Study:

@@ -136,12 +136,13 @@ class NotebookBars:
 
     def epoch(self, done: EpochDone) -> None:
         """Move the unit's bar."""
-        if done.unit not in self._bars:
+        first = done.unit not in self._bars
+        if first:
             title = f"{done.unit} ({counted(len(done.runs), 'run')}), epochs"
             self._bars[done.unit] = notebook.Bar(title, done.epochs)
         left = duration(done.seconds * (done.epochs - done.epoch))
-        # The first epoch compiles: its time is no pace.
-        text = "" if done.epoch in (1, done.epochs) else f"{left} left"
+        # The first epoch of a process compiles: its time is no pace.
+        text = "" if first or done.epoch == done.epochs else f"{left} left"
         self._bars[done.unit](done.epoch, text)
 
     def say(self, text: str) -> None:

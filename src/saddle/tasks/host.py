@@ -76,6 +76,13 @@ class HostTask(Protocol):
         ...
 
 
+def close_worlds(worlds: HostWorlds) -> None:
+    """End the processes of worlds that have some: their member `close` is optional."""
+    close = getattr(worlds, "close", None)
+    if close is not None:
+        close()
+
+
 def random_actions(spec: TaskSpec, draw: np.random.Generator, worlds: int) -> np.ndarray:
     """Actions [worlds, action_dim] of a policy that does not care: uniform in [-1, 1], or any of
     the choices.

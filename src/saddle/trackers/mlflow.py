@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
 from mlflow.exceptions import MlflowException
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
 from saddle.study.store import Study
 from saddle.trackers.identity import identity
 
@@ -33,10 +33,9 @@ class MLflow:
                 there.experiment_id if there else self._client.create_experiment(name)
             )
         except MlflowException as error:
-            why = str(error).strip().splitlines()[0]
             raise SaddleError(
-                f"MLflow cannot be written to ({why}); set MLFLOW_TRACKING_URI to a server or a "
-                f"database, and go on with --resume"
+                f"MLflow cannot be written to ({first_line(error)}); set MLFLOW_TRACKING_URI to a "
+                f"server or a database, and go on with --resume"
             ) from None
 
     def begin(self, facts: Mapping[str, Any]) -> None:

@@ -1,12 +1,13 @@
 """What a tracker is, and how one listens to a study that runs."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
+from saddle.errors import first_line
 from saddle.study.columns import NOT_STORED
 from saddle.study.listener import EpochDone, Listener
 from saddle.study.store import Study
@@ -35,10 +36,16 @@ class Tracker(Protocol):
 
 
 @contextmanager
-def tracked(listener: Listener, study: Study, trackers: Sequence[Tracker]) -> Iterator[Listener]:
-    """A listener that hands on what it hears, to trackers too, which are closed in the end."""
-    telling = _Telling(listener, study, list(trackers))
+def tracked(
+    listener: Listener, study: Study, kinds: Sequence[Callable[[Study], Tracker]]
+) -> Iterator[Listener]:
+    """A listener that hands on what it hears, to trackers of these kinds too, which are closed in
+    the end.
+    """
+    telling = _Telling(listener, study)
     try:
+        for kind in kinds:
+            telling.trackers.append(kind(study))
         yield telling
     finally:
         telling.close()
@@ -47,9 +54,10 @@ def tracked(listener: Listener, study: Study, trackers: Sequence[Tracker]) -> It
 class _Telling:
     """A listener with trackers. A tracker that fails is left out from there: training goes on."""
 
-    def __init__(self, listener: Listener, study: Study, trackers: list[Tracker]) -> None:
-        self._listener, self._study = listener, study
-        self._trackers = trackers
+    def __init__(self, listener: Listener, study: Study) -> None:
+        self._listener = listener
+        self._study = study
+        self.trackers: list[Tracker] = []
         self._begun: set[str] = set()
 
     def epoch(self, done: EpochDone) -> None:
@@ -62,7 +70,7 @@ class _Telling:
             rows = [_facts(row) for row in self._study.unit_runs(done.unit).to_dicts()]
             self._begun.add(done.unit)
         logged = [_values(done.metrics, member) for member in range(len(done.runs))]
-        for tracker in tuple(self._trackers):
+        for tracker in tuple(self.trackers):
             try:
                 for row in rows:
                     tracker.begin(row)
@@ -77,15 +85,15 @@ class _Telling:
 
     def close(self) -> None:
         """Close every tracker."""
-        for tracker in tuple(self._trackers):
+        for tracker in tuple(self.trackers):
             try:
                 tracker.close()
             except Exception as error:
                 self._left_out(tracker, error)
 
     def _left_out(self, tracker: Tracker, error: Exception) -> None:
-        self._trackers.remove(tracker)
-        why = next(iter(str(error).splitlines()), "") or type(error).__name__
+        self.trackers.remove(tracker)
+        why = first_line(error)
         self.say(f"{type(tracker).__name__} takes no more metrics: {why}; training goes on")
 
 

@@ -11,13 +11,12 @@ from saddle.draw_episodes import draw_episodes
 from saddle.study.frontier import Wish, method_of, open_frontier, train_frontier
 from saddle.study.prepare import plan_of
 from saddle.study.program import POPULATION
-from saddle.study.status import failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
 from saddle.study.view import view
 from saddle.trackers import tracked, tracker_kinds
 from saddle.verbs.analyze import analyze
-from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
+from saddle.verbs.ending import told_failures, unfinished
 from saddle.verbs.figures import figures
 from saddle.verbs.report import report
 
@@ -40,21 +39,16 @@ def frontier(
     spec = tasks.spec_of(wish.task)
     kinds = tracker_kinds(log)
     study = open_frontier(wish, spec, out, resume)
-    trackers = [kind(study) for kind in kinds]
     with (
         Stopper(limit, began, watchdog=began is not None) as stop,
         view(as_json=False) as shown,
-        tracked(shown, study, trackers) as listener,
+        tracked(shown, study, kinds) as listener,
     ):
         study = train_frontier(study, wish, spec.constraints, stop, listener, program)
     if not study.finished:
-        print(f"stopped: {stop.why}; go on with the same command and --resume")
-        return stop.exit_code if stop.refused else SOME_FAILED
+        return unfinished(study, stop)
     _tell(study, wish)
-    failed = failures(study)
-    for line in failure_lines(failed):
-        print(line)
-    return SOME_FAILED if failed else FINISHED
+    return told_failures(study)
 
 
 def _tell(study: Study, wish: Wish) -> None:

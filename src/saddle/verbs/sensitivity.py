@@ -13,10 +13,9 @@ from saddle.study.local import Worker
 from saddle.study.prepare import prepare
 from saddle.study.program import POPULATION, factory
 from saddle.study.sensitivity import FACTORS, adaptive_rule, sensitivity_plan, swept
-from saddle.study.status import failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.view import view
-from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
+from saddle.verbs.ending import told_failures, unfinished
 
 
 def sensitivity(
@@ -45,8 +44,7 @@ def sensitivity(
     with Stopper(limit, began, watchdog=began is not None) as stop, view(as_json) as listener:
         Worker(study, factory(program), plan.chunk, listener, stop, None).work()
     if not study.finished:
-        print(f"stopped: {stop.why}; go on with the same command and --resume")
-        return stop.exit_code if stop.refused else SOME_FAILED
+        return unfinished(study, stop)
     default = adaptive_rule(rule)
     found = sensitivities(analyze_store(out, Options()), study.runs, default)
     notes = swept(default, chosen).notes
@@ -60,7 +58,4 @@ def sensitivity(
         print(json.dumps(told, allow_nan=False))
     else:
         show_sensitivities(found, notes)
-    failed = failures(study)
-    for line in failure_lines(failed):
-        print(line)
-    return SOME_FAILED if failed else FINISHED
+    return told_failures(study)

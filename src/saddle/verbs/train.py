@@ -20,7 +20,7 @@ from saddle.study.program import POPULATION, factory
 from saddle.study.status import duration
 from saddle.study.stop import Stopper, seconds
 from saddle.trackers import tracked, tracker_kinds
-from saddle.verbs.exit_codes import FINISHED, SOME_FAILED
+from saddle.verbs.ending import told_failures, unfinished
 
 EVERY = 5.0  # seconds between two lines of progress
 
@@ -47,20 +47,15 @@ def train(
     limit = None if limit_time is None else seconds(limit_time)
     kinds = tracker_kinds(log)
     study = prepare(plan, out, resume)
-    listening = tracked(View(plan, limits), study, [kind(study) for kind in kinds])
+    listening = tracked(View(plan, limits), study, kinds)
     with Stopper(limit, began, watchdog=began is not None) as stop, listening as listener:
         worker = Worker(study, factory(POPULATION), plan.chunk, listener, stop)
         say_how_long(worker, plan, stop)
         worker.work()
     if not study.finished:
-        if not stop.refused:
-            print("not finished")
-            return SOME_FAILED
-        print(f"stopped: {stop.why}; go on with the same command and --resume")
-        return stop.exit_code
+        return unfinished(study, stop)
     print(f"done: {out} holds metrics and policies; next: saddle evaluate {out}")
-    failed = study.runs.filter(study.runs["status"] == "failed").height
-    return SOME_FAILED if failed else FINISHED
+    return told_failures(study)
 
 
 class View:
@@ -71,18 +66,20 @@ class View:
     def __init__(self, plan: Plan, limits: tuple[float, ...]) -> None:
         self._steps_per_epoch = plan.learner.steps_per_epoch
         self._limits = np.array(limits)
-        self._said = 0.0
+        self._said: float | None = None
         self._console = console()
 
     def epoch(self, done: EpochDone) -> None:
         """Print a line now and then."""
-        if 1 < done.epoch < done.epochs and time.monotonic() - self._said < EVERY:
+        first = self._said is None
+        last = done.epoch == done.epochs
+        if self._said is not None and not last and time.monotonic() - self._said < EVERY:
             return
         self._said = time.monotonic()
         mean = {key: _mean(value) for key, value in done.metrics.items()}
         words = [
             f"epoch {done.epoch}/{done.epochs}",
-            self._pace(done),
+            "compiled" if first else self._pace(done),
             f"return {mean['window_return']:.2f}",
             f"cost {mean['window_cost']:.2f}",
         ]
@@ -92,9 +89,7 @@ class View:
         self.say("  ".join(words))
 
     def _pace(self, done: EpochDone) -> str:
-        """The first epoch compiles, so that its time is no pace."""
-        if done.epoch == 1:
-            return "compiled"
+        """Of an epoch that did not compile."""
         rate = len(done.runs) * self._steps_per_epoch / done.seconds
         left = done.seconds * (done.epochs - done.epoch)
         return f"{rate:,.0f} steps/s, {duration(left)} left"

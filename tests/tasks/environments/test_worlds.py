@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 import saddle
 from saddle.errors import SaddleError
+from saddle.tasks.gymnasium.environment import Environment
 from saddle.tasks.gymnasium.worker.episodes import SEED_MASK, seed_of
 from saddle.tasks.gymnasium.worker.spaces import Actions, flat
 
@@ -351,3 +352,39 @@ def test_rows_of_spaces_hold_their_values(data):
     wanted = np.concatenate(parts)
     np.testing.assert_allclose(row, wanted)
     assert (row >= made.low).all() and (row <= made.high).all()
+
+
+def test_environments_of_gymnasium_end_their_processes_when_closed():
+    """As `close` says there; a reset begins anew."""
+    import saddle.gym
+
+    task = "toy_environments:Drift?cost=info:cost&length=10"
+    for env in (saddle.gym.make(task), saddle.gym.make_vec(task, num_envs=2)):
+        env.reset(seed=0)
+        worlds = env.unwrapped.worlds  # type: ignore[attr-defined]
+        (process, *_) = worlds._started
+        assert process._process.poll() is None
+        env.close()
+        assert process._process.poll() is not None and worlds._started == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"length": np.inf}, "the episode length is inf"),
+        ({"length": np.nan}, "the episode length is nan"),
+        ({"length": 2.5}, "the episode length is 2.5"),
+        ({"length": True}, "the episode length is True"),
+        ({"timeout": 1e7}, r"the timeout is 1e\+07; .* at most 1e\+06"),
+    ],
+)
+def test_wrong_lengths_and_timeouts_are_one_line(options, said):
+    with pytest.raises(SaddleError, match=said):
+        Environment("toy_environments:Drift", **options)
+
+
+def test_a_length_may_be_written_as_a_power_of_ten():
+    """And is then found again by its name."""
+    environment = Environment("toy_environments:Drift", length=1e3)  # type: ignore[arg-type]
+    assert environment == Environment.parse(str(environment))
+    assert environment.length == 1000 and type(environment.length) is int

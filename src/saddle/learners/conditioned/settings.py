@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from saddle.checks import one_of, positive
+from saddle.checks import positive
 from saddle.errors import SaddleError
 from saddle.learners.ppo.settings import PPO
 from saddle.multipliers.counts import usual_count
@@ -54,7 +54,6 @@ class Conditioned(PPO):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "kl_stop", get_args(KLStop))
         positive(self, "lambda_low")
         if not self.lambda_high > self.lambda_low:
             raise SaddleError(

@@ -23,13 +23,19 @@ def layers_of(arrays: Mapping[str, Any], hidden: int) -> tuple[tuple[Any, Any], 
     return tuple((arrays[f"w{i}"], arrays[f"b{i}"]) for i in range(hidden + 1))
 
 
+PLAIN = {"dial": None, "squash": False, "choices": []}
+"""What a learner that does not speak of these has."""
+
+
 def begun_from(ours: Mapping[str, Any], arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> Net:
     """The network of an exported policy, of which all that a learner says of its own holds."""
-    for name, value in ours.items():
+    for name, value in {**PLAIN, **ours}.items():
         if facts[name] != value:
+            advice = "give it the same"
+            if name in PLAIN:
+                advice = "begin from a policy of the same algorithm"
             raise SaddleError(
-                f"the policy to begin from has {name} {facts[name]}, this learner {value}; "
-                f"give it the same"
+                f"the policy to begin from has {name} {facts[name]}, this learner {value}; {advice}"
             )
     layers = layers_of(arrays, len(ours["hidden"]))
     return tuple((jnp.asarray(weights), jnp.asarray(biases)) for weights, biases in layers)

@@ -54,7 +54,7 @@ class PPOLearner:
         self, state: PPOState, arrays: dict[str, np.ndarray], facts: dict[str, Any]
     ) -> PPOState:
         """The member with the actor of an exported policy; its critics stay as they are."""
-        net = exported.begun_from({"dial": None, **self.policy_facts()}, arrays, facts)
+        net = exported.begun_from(self.policy_facts(), arrays, facts)
         return state._replace(actor=Actor(net, jnp.asarray(arrays["log_std"])))
 
     def actor(self, state: PPOState) -> Actor:

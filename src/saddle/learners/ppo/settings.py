@@ -124,7 +124,6 @@ class PPO(LearnerSettings):
     """
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", tuple(self.hidden))
         super().__post_init__()
         for field in ("passes", "batch"):
             at_least(self, field, 1)

@@ -142,12 +142,18 @@ class SAC(LearnerSettings):
     """Epochs at the start in which lambda stays. OmniSafe's are 101."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", tuple(self.hidden))
         super().__post_init__()
         whole = ("cycle", "updates", "replay", "batch", "delay", "cost_critics")
         for field in (*whole, "rsi_every", "rsi_batch"):
             at_least(self, field, 1)
-        for field in ("random_steps", "actor_lr", "critic_lr", "alpha", "warmup_epochs"):
+        for field in (
+            "random_steps",
+            "actor_lr",
+            "critic_lr",
+            "alpha",
+            "cost_caution",
+            "warmup_epochs",
+        ):
             at_least(self, field, 0)
         for field in ("gamma", "cost_gamma", "polyak"):
             a_share(self, field)

@@ -14,12 +14,14 @@ from urllib.parse import quote, unquote
 
 from saddle import references
 from saddle.errors import SaddleError
+from saddle.hints import Unfit, fitting
 from saddle.tasks.gymnasium.costs import Component, Cost, CostLike, costs_of
 
 GYM = "gym:"
 """What references to ids of Gymnasium's registry begin with."""
 
 TIMEOUT = 60.0
+LONGEST_TIMEOUT = 1e6  # seconds; more than that a system call does not wait
 """Seconds that a step or a reset may take, unless a reference says otherwise."""
 
 _PLAIN = ":=,/-_.~@()[]*!$'"  # what the values of a reference hold as it is
@@ -142,13 +144,25 @@ class Environment:
         for name in self.imports:
             if not all(part.isidentifier() for part in name.split(".")):
                 raise SaddleError(f"import {name!r} is no module's name; write it as in Python")
-        length = self.length
-        if length is not None and (isinstance(length, bool) or length != int(length) or length < 1):
+        self._check_length()
+        if not 0 < self.timeout <= LONGEST_TIMEOUT:
             raise SaddleError(
-                f"the episode length is {length}; it must be a whole number of at least 1"
+                f"the timeout is {self.timeout:g}; it must be positive, in seconds, and at most "
+                f"{LONGEST_TIMEOUT:g}"
             )
-        if not 0 < self.timeout < float("inf"):
-            raise SaddleError(f"the timeout is {self.timeout:g}; it must be positive, in seconds")
+
+    def _check_length(self) -> None:
+        if self.length is None:
+            return
+        try:
+            length = fitting(self.length, int)
+        except Unfit:
+            length = 0
+        if length < 1:
+            raise SaddleError(
+                f"the episode length is {self.length}; it must be a whole number of at least 1"
+            )
+        object.__setattr__(self, "length", length)
 
 
 _SINGLE = ("reward", "length", "python", "timeout")

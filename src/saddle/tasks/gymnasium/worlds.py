@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from saddle.errors import SaddleError
-from saddle.machine import cores
+from saddle.machine import cores_to_use
 from saddle.tasks.gymnasium.environment import Environment
 from saddle.tasks.gymnasium.facts import Facts, configuration
 from saddle.tasks.gymnasium.process import Process
@@ -51,7 +51,7 @@ class EnvironmentWorlds:
                 raise SaddleError(f"{what} is {count}; it must be at least 1")
         self.spec = spec
         self.worlds = n
-        self.processes = 1 if facts.batch else min(n, processes or cores())
+        self.processes = 1 if facts.batch else min(n, processes or cores_to_use())
         self._environment = environment
         self._facts = facts
         self._started: list[Process] = []

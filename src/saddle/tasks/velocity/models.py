@@ -11,7 +11,7 @@ import math
 from functools import cache
 from typing import Any
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
 
 _LOOK = """
   <asset>
@@ -197,10 +197,8 @@ def mujoco() -> Any:
         raise SaddleError(
             "the velocity tasks need MuJoCo: run pip install 'mujoco>=3.17,<3.18'"
         ) from None
-    except (
-        Exception
-    ) as error:  # MUJOCO_GL is looked at on import, and a missing GL fails in its own way
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
+    except Exception as error:
+        # MUJOCO_GL is looked at on import, and a missing GL fails in its own way.
         raise SaddleError(
-            f"MuJoCo does not import ({reason}); unset MUJOCO_GL, or set it to egl"
+            f"MuJoCo does not import ({first_line(error)}); unset MUJOCO_GL, or set it to egl"
         ) from None

@@ -88,7 +88,7 @@ def _run_here(
 ) -> Study:
     study = open_study_of(plan, out, resume, sweep)
     _say_rates(plan, listener)
-    with tracked(listener, study, [kind(study) for kind in kinds]) as told:
+    with tracked(listener, study, kinds) as told:
 
         def carry_out(study: Study) -> None:
             worker = Worker(study, factory(program), plan.chunk, told, stop, open_sweep(sweep))
