@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 from jax.custom_batching import custom_vmap
 
 X = TypeVar("X")
@@ -27,11 +28,18 @@ def one_batch(batched: Callable[[X], Y]) -> Callable[[X], Y]:
 
     @flat.def_vmap
     def _rule(size: int, is_batched, x):  # noqa: ANN001, ANN202
-        full = lambda leaf, has: leaf if has else jnp.broadcast_to(leaf, (size, *leaf.shape))
+        def full(leaf: Array, is_batched: bool) -> Array:
+            return leaf if is_batched else jnp.broadcast_to(leaf, (size, *leaf.shape))
+
         x = jax.tree.map(full, x, is_batched[0])
         count = jax.tree.leaves(x)[0].shape[1]
-        merge = lambda leaf: leaf.reshape(size * count, *leaf.shape[2:])
-        split = lambda leaf: leaf.reshape(size, count, *leaf.shape[1:])
+
+        def merge(leaf: Array) -> Array:
+            return leaf.reshape(size * count, *leaf.shape[2:])
+
+        def split(leaf: Array) -> Array:
+            return leaf.reshape(size, count, *leaf.shape[1:])
+
         out = jax.tree.map(split, flat(jax.tree.map(merge, x)))
         return out, jax.tree.map(lambda _: True, out)
 

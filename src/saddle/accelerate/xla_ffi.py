@@ -13,19 +13,15 @@ from pathlib import Path
 
 import jax
 
-VERSION = (
-    0,
-    3,
-)  # major: changes where frames are laid out anew; minor: where something is added to them
+# Major: changes where frames are laid out anew; minor: where something is added to them
+VERSION = (0, 3)
 HEADER = "xla/ffi/api/c_api.h"
 
 EXTENSION, ARGUMENTS, RESULTS = 8, 72, 112  # in a frame; the last two are arrays of buffers
 DATA = 24  # in a buffer
-EXTENSION_KIND, METADATA, METADATA_KIND = (
-    8,
-    24,
-    1,
-)  # in an extension: its kind, and what it points to
+EXTENSION_KIND = 8  # in an extension
+METADATA = 24  # in an extension: what it points to
+METADATA_KIND = 1  # the kind of such an extension
 METADATA_VERSION = 24  # major and minor, in metadata
 TRAITS, STATE = 32, 40  # in metadata: none, and no type
 

@@ -25,9 +25,8 @@ from saddle.words import counted
 def show(findings: Findings) -> None:
     """Print what was found, task by task."""
     out = console()
-    say = partial(
-        out.print, soft_wrap=not out.is_terminal
-    )  # a sentence stays on one line of a file
+    # A sentence stays on one line of a file.
+    say = partial(out.print, soft_wrap=not out.is_terminal)
     runs = findings.runs
     say(f"{runs.used} of {counted(runs.total, 'run counts', 'runs count')}.")
     for note in findings.notes:

@@ -36,10 +36,10 @@ class Outcome(NamedTuple):
 class Programs(NamedTuple):
     """Jitted functions of one task."""
 
-    reset: Callable[..., Any]  # keys -> state
-    step: Callable[
-        ..., Any
-    ]  # state, actions -> state to go on from, Outcome (and, for many worlds, ended obs)
+    reset: Callable[..., Any]
+    """Keys -> state."""
+    step: Callable[..., Any]
+    """State, actions -> state to go on from, Outcome (and, for many worlds, ended obs)."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,10 @@ def next_key(key: Array) -> Array:
     """The key of a world's next episode, as auto-reset draws it from the last one's. [...] ->
     [...].
     """
-    draw = lambda k: jax.random.split(k)[0]
+
+    def draw(k: Array) -> Array:
+        return jax.random.split(k)[0]
+
     for _ in range(key.ndim):
         draw = jax.vmap(draw)
     return draw(key)

@@ -93,10 +93,8 @@ class TaskVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         actions = checks.check_action_of(self.task.spec, actions, (self.num_envs,))
         self._state, out = self._programs.step(self.state, actions)
         obs = np.array(self.state.obs, np.float64)
-        final_obs, out = (
-            out.obs,
-            jax.device_get(out._replace(obs=())),
-        )  # the final ones stay there until a world ends
+        final_obs = out.obs  # they stay on the device until a world ends
+        out = jax.device_get(out._replace(obs=()))
         infos = vector_infos(out, final_obs, self.num_envs)
         return (
             obs,

@@ -86,9 +86,8 @@ class PID(Rule):
         integral = jnp.maximum(0.0, memory.integral + numbers.ki * violation)
         smooth = numbers.ema_p * memory.violation + (1 - numbers.ema_p) * violation
         smooth_cost = numbers.ema_d * memory.cost + (1 - numbers.ema_d) * cost
-        before = memory.history[
-            (memory.count - numbers.delay) % HISTORY
-        ]  # zeros until `delay` updates were made
+        # Zeros until `delay` updates were made
+        before = memory.history[(memory.count - numbers.delay) % HISTORY]
         rise = jnp.maximum(0.0, smooth_cost - before)
         lam = jnp.clip(numbers.kp * smooth + integral + numbers.kd * rise, 0.0, numbers.maximum)
         history = memory.history.at[memory.count % HISTORY].set(smooth_cost)

@@ -43,7 +43,10 @@ def masks(golden: Golden) -> dict[str, np.ndarray]:
     overlap them.
     """
     contacts = golden["contact_any"].astype(np.int64)
-    has = lambda bits: (contacts & bits) != 0
+
+    def has(bits: int) -> np.ndarray:
+        return (contacts & bits) != 0
+
     body = has(GREMLIN | VASE | BOX)
     first = (golden["step"] == 0) | (golden["time"] == 0)
     between = has(BOX_PILLAR | GREMLIN_OBJECT)

@@ -123,12 +123,10 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "moving": (*_BODIES, "displacement"),
 }
 
-AT_THRESHOLD = (
-    1e-5  # m: an event may differ where the distance that decides it is this close to its threshold
-)
-SWITCHING = (
-    1e-6  # m: rows in which the robot is this close to touching a static object are left out
-)
+# m: an event may differ where the distance that decides it is this close to its threshold
+AT_THRESHOLD = 1e-5
+# m: rows in which the robot is this close to touching a static object are left out
+SWITCHING = 1e-6
 CONTACT_AGREEMENT = 0.97  # share of the gremlin rows whose contact flag at the end must agree
 
 

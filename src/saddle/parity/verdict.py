@@ -42,9 +42,8 @@ class Report:
     lines: tuple[Line, ...]
     agreements: tuple[Agreement, ...]
     engine: str = "jax"
-    why: str = (
-        "a contact switches within 1e-6 m"  # what is the matter with the rows that were left out
-    )
+    # What is the matter with the rows that were left out
+    why: str = "a contact switches within 1e-6 m"
 
     @property
     def passed(self) -> bool:

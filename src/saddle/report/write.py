@@ -1,6 +1,7 @@
 """Every figure and table of a study, written to a folder."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -73,7 +74,7 @@ def _of_task(part: TaskFindings, name: str, curves: pl.DataFrame) -> Iterator[Dr
         yield f"rules-{name}", lambda: figures_rules.zoom(part)
     heading, own = style.heading(part), curves.filter(_is_of(part))
     for (limit,), rows in own.group_by(["limit"], maintain_order=True):
-        draw = lambda limit=limit, rows=rows: figures_rules.training(heading, float(limit), rows)
+        draw = partial(figures_rules.training, heading, float(limit), rows)
         yield f"training-{name}-{limit:g}", draw
 
 

@@ -14,9 +14,8 @@ from saddle.study.program import POPULATION, factory
 from saddle.study.store import Study
 from saddle.study.unit_rows import Kind, kind, steps_per_epoch
 
-MOST_TIMED = (
-    64  # members of a unit that is timed in parts: from there on time grows with their number
-)
+# Members of a unit that is timed in parts: from there on time grows with their number
+MOST_TIMED = 64
 UNMEASURED = Pace(15.0, 0.0)  # what a program takes to compile on any machine, or more
 
 # Rates that any machine surpasses, by which a small plan is known to be small without measuring.

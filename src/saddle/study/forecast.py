@@ -15,9 +15,8 @@ from saddle.words import counted
 if TYPE_CHECKING:
     from saddle.study.stop import Stopper
 
-LEAST_TO_MEASURE = (
-    120.0  # seconds that a time limit must leave, or none of them goes into measuring
-)
+# Seconds that a time limit must leave, or none of them goes into measuring
+LEAST_TO_MEASURE = 120.0
 
 
 def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POPULATION) -> None:

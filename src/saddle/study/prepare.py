@@ -23,9 +23,8 @@ from saddle.study.store import MANIFEST, Study
 from saddle.study.toml import plan_from
 from saddle.study.writer import Taken, check_writable, create, hardware, manifest, write_runs
 
-SHARE_OF_MEMORY = (
-    0.5  # that a unit may take; the rest is for the compiler's temporaries and the machine
-)
+# Of memory that a unit may take; the rest is for the compiler's temporaries and the machine
+SHARE_OF_MEMORY = 0.5
 
 Capacities = dict[tuple[str, LearnerSettings], int]
 """Members that a unit may have, by task and learner."""

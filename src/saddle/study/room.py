@@ -6,9 +6,8 @@ from pathlib import Path
 
 from saddle.learners.settings import LearnerSettings
 
-BYTES_OF_A_RUN = (
-    4_000  # a planned run takes 600, and its row in the tables 1,500, which are read as a whole
-)
+# A planned run takes 600, and its row in the tables 1,500, which are read as a whole
+BYTES_OF_A_RUN = 4_000
 SHARE_OF_PLAN = 0.5  # of free memory that a plan may take
 LARGE_TASK = (256, 16, 2)  # sizes of an observation and an action, and constraints
 SMALL = 2**30  # bytes that every machine has

@@ -11,9 +11,8 @@ from saddle.errors import SaddleError
 from saddle.files import WriteError, write_error
 from saddle.study.program import UnitProgram
 
-FIRST_BYTES_PER_SECOND = (
-    1e8  # that a disk takes, before the first checkpoint was timed: rather too few
-)
+# Bytes per second that a disk takes, before the first checkpoint was timed: rather too few
+FIRST_BYTES_PER_SECOND = 1e8
 
 
 class Saver:

@@ -80,7 +80,10 @@ def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y, seldom: bool =
     """The batched form: pred [N], leaves of x and default [N, ...]."""
     n = pred.shape[0]
     backend = jax.default_backend()
-    size = lambda chunks: min(n, max(SMALLEST, math.ceil(n / chunks)))
+
+    def size(chunks: int) -> int:
+        return min(n, max(SMALLEST, math.ceil(n / chunks)))
+
     asks_first = backend in CHUNKS or seldom
     chunk = size(CHUNKS.get(backend, GPU_CHUNKS))
     first = 0 if asks_first else size(GPU_FIRST)
@@ -91,14 +94,16 @@ def _patch(rare: Callable[[X], Y], pred: Array, x: X, default: Y, seldom: bool =
     def next_chunk(start: Array, out: Y, chunk: int) -> tuple[Array, Y]:
         ids = jax.lax.dynamic_slice(worlds, (start,), (chunk,))
         picked = jax.tree.map(lambda leaf: leaf[jnp.minimum(ids, n - 1)], x)
-        put = lambda leaf, new: leaf.at[ids].set(new, mode="drop")
+
+        def put(leaf: Array, new: Array) -> Array:
+            return leaf.at[ids].set(new, mode="drop")
+
         return start + chunk, jax.tree.map(put, out, rare(picked))
 
     begin = (jnp.zeros((), worlds.dtype), default)
     if chunk == n and not first:
         # XLA would see that a loop always picks the same worlds, and compute them before it asks.
-        one_chunk = lambda: next_chunk(*begin, chunk)[1]
-        return jax.lax.cond(count > 0, one_chunk, lambda: default)
+        return jax.lax.cond(count > 0, lambda: next_chunk(*begin, chunk)[1], lambda: default)
     begin = next_chunk(*begin, first) if first else begin
     return jax.lax.while_loop(
         lambda carry: carry[0] < count, lambda carry: next_chunk(*carry, chunk), begin

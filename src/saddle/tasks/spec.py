@@ -15,20 +15,22 @@ class TaskSpec:
     name: str
     obs_dim: int
     action_dim: int
-    episode_length: int  # env steps until truncation
-    dt: float  # seconds per env step
-    constraints: tuple[str, ...]  # names of the m cost entries
-    summary: str = ""  # the constraint, in words
-    limits: tuple[
-        float, ...
-    ] = ()  # cost limits at which the published study compares multiplier rules
-    recommended_limits: tuple[
-        float, ...
-    ] = ()  # those that it recommends: in steep and in flat stretches
-    engines: tuple[
-        str, ...
-    ] = ()  # what `make(name, engine=...)` takes; none where there is no choice
-    nickname: str = ""  # what presets call it: 'paper-circle'
+    episode_length: int
+    """Env steps until truncation."""
+    dt: float
+    """Seconds per env step."""
+    constraints: tuple[str, ...]
+    """Names of the m cost entries."""
+    summary: str = ""
+    """The constraint, in words."""
+    limits: tuple[float, ...] = ()
+    """Cost limits at which the published study compares multiplier rules."""
+    recommended_limits: tuple[float, ...] = ()
+    """Those that it recommends: in steep and in flat stretches."""
+    engines: tuple[str, ...] = ()
+    """What `make(name, engine=...)` takes; none where there is no choice."""
+    nickname: str = ""
+    """What presets call it: 'paper-circle'."""
     choices: tuple[int, ...] = ()
     """How many choices each discrete action has. Actions are then whole numbers, 0 to one less than
     that, in rows of action_dim = len(choices); empty where actions are real numbers.

@@ -51,10 +51,8 @@ LEARNERS = {
     "SACLag": "SAC",
     "SACPID": "SAC",
 }
-OF_THE_LEARNER = (
-    "algo_cfgs",
-    "model_cfgs",
-)  # parts of config.json in which compared runs should agree
+# Parts of config.json in which compared runs should agree
+OF_THE_LEARNER = ("algo_cfgs", "model_cfgs")
 NEEDED = ("Train/Epoch", "TotalEnvSteps", "Metrics/EpRet", "Metrics/EpCost")
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 class TopView:
     """How a point task is drawn; where things are, its states say."""
 
-    lidars: tuple[
-        str, ...
-    ]  # in the order of the observation, each named after the kind of thing that it sees
-    circle: float | None = None  # m, radius of a circle to follow around the origin
-    boundary: float | None = (
-        None  # m, |x| beyond which a step costs; None: things stand in a square arena
-    )
+    lidars: tuple[str, ...]
+    """In the order of the observation, each named after the kind of thing that it sees."""
+    circle: float | None = None
+    """m, radius of a circle to follow around the origin."""
+    boundary: float | None = None
+    """m, |x| beyond which a step costs; None: things stand in a square arena."""

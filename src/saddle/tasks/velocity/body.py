@@ -60,12 +60,10 @@ class Body:
     normal: bool
     free: bool  # the root is a free joint; else it slides in x and z and pitches
     clip: float | None  # observed velocities stay within this
-    unhealthy: Callable[
-        [Array, Array], Array
-    ]  # qpos [..., nq], qvel [..., nv] -> [...] bool: the episode ends
-    info: Callable[
-        [Array, Array, Array], dict[str, Array]
-    ]  # position [..., k], velocity [..., k], reward [...]
+    unhealthy: Callable[[Array, Array], Array]
+    """qpos [..., nq], qvel [..., nv] -> [...] bool: the episode ends."""
+    info: Callable[[Array, Array, Array], dict[str, Array]]
+    """Of position [..., k], velocity [..., k], reward [...]."""
     # How far qvel may lie from the reference's after a step in float32: in 99 % of recorded rows
     qvel_tolerance: float = 2e-3
     # Its links can touch each other; MJX takes the nearest points of two by another formula
@@ -118,15 +116,17 @@ def settle(
     reward = velocity[..., 0] + body.alive - body.effort * work
     # NaN compares as false, hence "not below" and not "above".
     diverged = ~(xp.maximum(abs(qpos).max(axis=-1), abs(qvel).max(axis=-1)) < HUGE)
-    none = (
-        xp is np and not diverged.any()
-    )  # outside JAX one may look, and nearly always need not touch anything
-    gone = (lambda value: value) if none else lambda value: xp.where(diverged, 0.0, value)
+    cost = (speed > body.threshold).astype(qpos.dtype)
     obs = observe(body, qpos, qvel, xp)
+    # Outside JAX one may look, and nearly always need not touch anything.
+    if not (xp is np and not diverged.any()):
+        reward = xp.where(diverged, 0.0, reward)
+        cost = xp.where(diverged, 0.0, cost)
+        obs = xp.where(diverged[..., None], 0.0, obs)
     return Settled(
-        obs=obs if none else xp.where(diverged[..., None], 0.0, obs),
-        reward=gone(reward),
-        cost=gone((speed > body.threshold).astype(qpos.dtype)),
+        obs=obs,
+        reward=reward,
+        cost=cost,
         terminated=diverged | body.unhealthy(qpos, qvel),
         diverged=diverged,
     )

@@ -43,9 +43,8 @@ class MjxTask:
 
     body: Body
     impl: Impl
-    iterations: int | None = (
-        None  # of the contact solver at most; None as in the reference, which stops by itself
-    )
+    # Of the contact solver at most; None as in the reference, which stops by itself
+    iterations: int | None = None
     layout: ClassVar[str] = "wide"  # of worlds: an accelerator is filled by large batches of them
 
     def __post_init__(self) -> None:
@@ -69,9 +68,10 @@ class MjxTask:
         body = self.body
         model = models.compiled(self.body.model())
         key, positions, speeds = jax.random.split(key, 3)
-        noise = lambda key, size: jax.random.uniform(
-            key, (size,), minval=-body.noise, maxval=body.noise
-        )
+
+        def noise(key: Array, size: int) -> Array:
+            return jax.random.uniform(key, (size,), minval=-body.noise, maxval=body.noise)
+
         qpos = jnp.asarray(model.qpos0, float) + noise(positions, model.nq)
         qpos = upright(qpos, jnp) if body.free else qpos
         qvel = (

@@ -46,7 +46,10 @@ def jax_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mov
     def one(qpos: Array, qvel: Array, control: Array) -> Moved:
         model = put_model(body, iterations)
         data = mjx.make_data(native, impl="jax").replace(ctrl=control)
-        more = lambda _, moved: substep(body, model, data, moved)
+
+        def more(_: int, moved: tuple[Moved, Array]) -> tuple[Moved, Array]:
+            return substep(body, model, data, moved)
+
         start = (Moved(qpos, qvel, qpos[: body.travels]), jnp.zeros_like(qvel))
         return jax.lax.fori_loop(0, body.substeps, more, start)[0]
 
@@ -72,7 +75,9 @@ def _runge_kutta(
     """
     (qpos, qvel, _), warm = carry
     h = model.opt.timestep
-    move = lambda turn: glide(qpos, turn, jnp) if body.free else qpos + turn
+
+    def move(turn: Array) -> Array:
+        return glide(qpos, turn, jnp) if body.free else qpos + turn
 
     def stage(
         carry: tuple[Array, ...], table: tuple[Array, Array]
@@ -143,8 +148,7 @@ def _put_model(body: Body, iterations: int | None, dtype: str) -> Any:
 def model_for(body: Body, iterations: int | None) -> Any:
     """MuJoCo's model as MJX and Warp take it."""
     model: Any = copy.copy(models.compiled(body.model()))
-    model.opt.disableflags = (
-        0  # they never reset a diverged world, and do not know the flag that says so
-    )
+    # They never reset a diverged world, and do not know the flag that says so
+    model.opt.disableflags = 0
     model.opt.iterations = iterations or model.opt.iterations
     return model

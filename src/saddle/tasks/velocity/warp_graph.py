@@ -27,9 +27,8 @@ from saddle.tasks.velocity.body import Body
 from saddle.tasks.velocity.steppers import TORSO, Batch, Moved, model_for, most_contacts
 
 USUAL_ROWS = 32  # of a world: in a million steps of random actions, no body has had more
-USUAL_CONTACTS = (
-    8  # of a world, on average over a batch, with pairs that are only near; under random actions 2
-)
+# Of a world, on average over a batch, with pairs that are only near; under random actions 2
+USUAL_CONTACTS = 8
 
 Numbers = wp.array2d(dtype=float)
 Places = wp.array2d(dtype=wp.vec3)
@@ -51,11 +50,16 @@ def warp_step(body: Body, iterations: int | None = None) -> Callable[[Batch], Mo
         worlds = batch[0].shape[0]
         dtype = batch[0].dtype
         batch = jax.tree.map(lambda x: x.astype(jnp.float32), batch)  # Warp has no other
-        run = lambda room, batch: _call(body, iterations, worlds, room)(*batch)
+
+        def run(room: Room, batch: Batch) -> list[Array]:
+            return _call(body, iterations, worlds, room)(*batch)
+
+        def again(batch: Batch, _: list[Array]) -> list[Array]:
+            return run(Room(worlds * contacts, rows), batch)[:3]
+
         *usual, exceeded = run(
             Room(worlds * min(USUAL_CONTACTS, contacts) + contacts, min(USUAL_ROWS, rows)), batch
         )
-        again = lambda batch, _: run(Room(worlds * contacts, rows), batch)[:3]
         qpos, qvel, places = jax.lax.cond(
             exceeded[0] > 0, again, lambda _, usual: usual, batch, usual
         )

@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-MIDDLE = np.uint32(
-    0x8000
-)  # half a unit of the high half's last bit: added, it makes cutting off rounding
+# Half a unit of the high half's last bit: added, it makes cutting off rounding
+MIDDLE = np.uint32(0x8000)
 
 
 def split(x: Array) -> tuple[Array, Array]:

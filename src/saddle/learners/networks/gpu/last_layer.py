@@ -81,8 +81,11 @@ def _regression(activation: str) -> Callable[[tuple[Array, ...]], tuple[Array, A
         y, *_ = arrays
         members, n, h = y.shape
         name, text = regression_text(activation, half_name(y), n, h)
-        shape = lambda *sizes: jax.ShapeDtypeStruct((members, *sizes), jnp.float32)
-        results = (shape(n), jax.ShapeDtypeStruct(y.shape, y.dtype), shape(n // SPAN, 2, h))
+        results = (
+            jax.ShapeDtypeStruct((members, n), jnp.float32),
+            jax.ShapeDtypeStruct(y.shape, y.dtype),
+            jax.ShapeDtypeStruct((members, n // SPAN, 2, h), jnp.float32),
+        )
         return launch(name, text, (n // BLOCK, 1, members), THREADS, results)(*arrays)
 
     return one_batch(every)

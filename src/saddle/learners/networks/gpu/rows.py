@@ -126,15 +126,15 @@ def _widen(half: str, target: str, word: str, which: int) -> list[str]:
 
 def write(half: str, registers: str, first: int, place: str) -> list[str]:
     """Eight neighbouring columns, 16 bits each; what these cannot hold is clipped."""
-    lines = (
-        [line for k in range(8) for line in clip(f"{registers}{first + k}")]
-        if half == "f16"
-        else []
-    )
-    pack = lambda i: (
-        f"cvt.rn.{half}x2.f32 %o{i}, {registers}{first + 2 * i + 1}, {registers}{first + 2 * i}"
-    )
-    return [*lines, *map(pack, range(4)), f"st.global.v4.b32 [{place}], {{%o0, %o1, %o2, %o3}}"]
+    lines = []
+    if half == "f16":
+        for k in range(first, first + 8):
+            lines += clip(f"{registers}{k}")
+    for i in range(4):
+        low = first + 2 * i
+        lines.append(f"cvt.rn.{half}x2.f32 %o{i}, {registers}{low + 1}, {registers}{low}")
+    lines.append(f"st.global.v4.b32 [{place}], {{%o0, %o1, %o2, %o3}}")
+    return lines
 
 
 def write_sums(pointer: int, h: int, own: int, span: int, rows: int) -> list[str]:
