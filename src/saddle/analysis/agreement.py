@@ -15,6 +15,7 @@ from saddle.analysis.findings import Cell, Findings, Group, LimitFinding, TaskFi
 from saddle.analysis.published import SEEDS, steps_beside_published, table
 from saddle.analysis.welch import SURE, Sample, Welch, holm, welch
 from saddle.config import PUBLISHED_STEPS
+from saddle.multipliers.fixed import Fixed
 from saddle.words import counted
 
 HERE = 0.02
@@ -159,7 +160,7 @@ def _rows(
     if fixed is not None:
         yield fixed
     for cell in own:
-        if cell.rule != "fixed":
+        if cell.rule != Fixed.name:
             yield _Row(part.task, part.algorithm, limit, cell.rule, None, cell, "")
 
 
@@ -171,7 +172,7 @@ def _fixed(
     published: bool,
 ) -> _Row | None:
     """The runs that stand for fixed lambda* at this limit; None where there are none."""
-    at_limit = next((cell for cell in own if cell.rule == "fixed"), None)
+    at_limit = next((cell for cell in own if cell.rule == Fixed.name), None)
     wanted = None if star is None else star.train_at
     found: Cell | Group | None = at_limit
     if wanted is not None and (at_limit is None or published or _unreached(star)):
@@ -184,7 +185,7 @@ def _fixed(
     words = ""
     if found is not at_limit and star is not None and wanted is not None:
         words = _stands_for(part.task, star, found, wanted)
-    return _Row(part.task, part.algorithm, limit, "fixed", found.lambda_, found, words)
+    return _Row(part.task, part.algorithm, limit, Fixed.name, found.lambda_, found, words)
 
 
 def _unreached(star: LimitFinding | None) -> bool:

@@ -8,6 +8,7 @@ fixed lambda, so that all that is known about sweeps applies.
 import polars as pl
 
 from saddle.analysis.constraints import column, further
+from saddle.multipliers.fixed import Fixed
 
 LAMBDA, RETURN, COST, EPISODES = "dial_lambda", "dial_return", "dial_cost", "dial_episodes"
 LOGGED = (LAMBDA, RETURN, COST, EPISODES)
@@ -38,7 +39,7 @@ def spread_out(
     known = dials.drop(*(name for name in lambdas if name in dials.columns))
     spread = (
         known.join(strata, on="run", maintain_order="left")
-        .with_columns(pl.col("name").alias("run"), pl.lit("fixed").alias("rule"))
+        .with_columns(pl.col("name").alias("run"), pl.lit(Fixed.name).alias("rule"))
         .drop("name", "stratum")
     )
     parts = [_metrics_of(metrics, strata, place) for place in strata["stratum"].unique().sort()]

@@ -17,7 +17,7 @@ from saddle.analysis.options import Options
 from saddle.analysis.over_seeds import of_seeds
 from saddle.analysis.summary import cost_estimate, statistics, violation
 from saddle.analysis.sweep import IS_SWEEP
-from saddle.multipliers import place
+from saddle.multipliers import Fixed, place
 
 
 def groups(
@@ -77,7 +77,7 @@ def with_rules(finding: f.LimitFinding, compared: pl.DataFrame, options: Options
     """Add the margins of the rules that were trained at this limit."""
     margins = []
     for rule, limit, rows in _rules(compared):
-        if limit == finding.limit and rule != "fixed":
+        if limit == finding.limit and rule != Fixed.name:
             training, reason = rule_margin(rows["cost"].to_numpy(), limit, options)
             away = difference(limit, training)
             margins.append(f.Margin(rule, options.satisfied_share, training, away, None, reason))

@@ -11,6 +11,7 @@ from saddle.analysis import profile as prof
 from saddle.analysis.geometry import Geometry, kind_at
 from saddle.analysis.margin import Spread, fixed_margin, violation_shares
 from saddle.analysis.summary import estimate, number
+from saddle.multipliers.fixed import Fixed
 
 NO_ESTIMATE = f.Estimate(None)
 
@@ -140,10 +141,10 @@ def _margin(geo: Geometry, shares: np.ndarray, limit: float) -> f.Margin:
     options = geo.options
     if not geo.banded:
         reason = "one seed per lambda does not show how seeds scatter"
-        return f.Margin("fixed", options.satisfied_share, NO_ESTIMATE, NO_ESTIMATE, None, reason)
+        return f.Margin(Fixed.name, options.satisfied_share, NO_ESTIMATE, NO_ESTIMATE, None, reason)
     fixed = fixed_margin(geo.shape, shares, limit, options)
     return f.Margin(
-        "fixed",
+        Fixed.name,
         options.satisfied_share,
         fixed.training_limit,
         difference(limit, fixed.training_limit),

@@ -14,7 +14,7 @@ class Options:
 
     limits: tuple[float | tuple[float, ...], ...] = ()
     """Cost limits to look at, each with one number for each constraint; with one constraint every
-    number is a limit. None: those of the runs, and the published ones for the tasks that have some.
+    number is a limit. Empty: those of the runs, and the published ones of tasks that have some.
     """
     final_share: float = 0.05
     """Share of training, from its end, over which a run's return and cost are averaged."""

@@ -12,7 +12,9 @@ from saddle.analysis.summary import cost_estimate, estimate
 
 
 def of_seeds(rows: pl.DataFrame, level: float) -> OverTraining:
-    """The runs of a rule at a limit together; rows: COLUMNS of each run."""
+    """The runs of a rule at a limit together; rows: one of each run,
+    with the columns OVER_TRAINING.
+    """
     settled = rows["settled_after"].to_numpy()
     return OverTraining(
         epochs_above=_share(rows["epochs_above"], level),

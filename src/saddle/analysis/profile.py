@@ -154,9 +154,11 @@ class Stretch(NamedTuple):
     clear: bool  # the intervals of the means' rise and of the smoothed rise both lie above 0
 
 
-def rising_stretches(
-    smooth_curve: Fit, means: Fit, level: float, tolerance: float = 0.01
-) -> list[Stretch]:
+LEAST_RISE = 0.01
+"""Of a quantity's range: what goes up by less is not said to rise."""
+
+
+def rising_stretches(smooth_curve: Fit, means: Fit, level: float) -> list[Stretch]:
     """Where a quantity goes up with lambda by more than a share of its range. Both arguments are at
     the lambdas run.
 
@@ -166,7 +168,7 @@ def rising_stretches(
     up = np.diff(smooth_curve.value) > 0
     turns = np.diff(up, prepend=False, append=False)
     starts, ends = np.flatnonzero(turns).reshape(-1, 2).T
-    least = tolerance * np.ptp(smooth_curve.value)
+    least = LEAST_RISE * np.ptp(smooth_curve.value)
     found = []
     for start, end in zip(starts, ends, strict=True):
         rise = means.value[end] - means.value[start]

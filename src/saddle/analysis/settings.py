@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from saddle.multipliers.fixed import Fixed
 from saddle.study.params import learner_fields, rule_fields
 from saddle.words import setting
 
@@ -26,7 +27,7 @@ def name_settings(runs: pl.DataFrame) -> pl.DataFrame:
     runs = runs.with_columns(algorithms)
     rules: list[Settings] = []
     for text, rule in zip(params, runs["rule"], strict=True):
-        rules.append({} if rule == "fixed" else rule_fields(text))
+        rules.append({} if rule == Fixed.name else rule_fields(text))
     owners = list(runs.select("task", "algorithm", "rule").iter_rows())
     return runs.with_columns(pl.Series("rule", _names(owners, rules), pl.String))
 

@@ -6,10 +6,11 @@ import polars as pl
 from saddle.analysis.options import Options
 from saddle.analysis.profile import Sweep
 from saddle.analysis.smooth import LEAST_NEIGHBOURS
+from saddle.multipliers.fixed import Fixed
 from saddle.words import counted
 
 IS_SWEEP = (
-    (pl.col("rule") == "fixed")
+    (pl.col("rule") == Fixed.name)
     & pl.col("lambda").is_not_null()
     & ((pl.col("stage") == "sweep") | pl.col("limit").is_null())
 )

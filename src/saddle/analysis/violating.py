@@ -13,6 +13,7 @@ from scipy.special import betaincinv
 
 from saddle.analysis import findings as f
 from saddle.analysis.summary import estimate
+from saddle.multipliers.fixed import Fixed
 
 NEAR = 0.05  # of each multiplier: runs within that of lambda* count as being there
 
@@ -29,7 +30,7 @@ def violating_any(
     at = [one.train_at for one in multipliers if one.binds is not None and one.train_at is not None]
     if len(at) < len(multipliers):
         return _nothing("there is no lambda* that keeps all limits")
-    fixed = finals.filter(pl.col("rule") == "fixed")
+    fixed = finals.filter(pl.col("rule") == Fixed.name)
     points = fixed["lambdas"].to_list()
     if not points:
         return _nothing("no run has fixed lambdas")

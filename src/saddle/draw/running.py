@@ -32,7 +32,7 @@ class Run:
     cost: np.ndarray  # [T + 1]
 
 
-def write_still(run: Run, out: Path, lidar: bool = False) -> None:
+def write_still(run: Run, out: Path) -> None:
     """Six moments of the episode over the course of its speed, 1920 x 1440 pixels."""
     figure = Figure(figsize=SIZE, dpi=DPI, facecolor="white")
     last = len(run.qpos) - 1
@@ -69,12 +69,12 @@ def write_still(run: Run, out: Path, lidar: bool = False) -> None:
     figure.savefig(out, dpi=DPI, format="png")
 
 
-def write_gif(run: Run, out: Path, lidar: bool = False) -> None:
+def write_gif(run: Run, out: Path) -> None:
     """Save the episode as a GIF."""
     _with(run, lambda shots: film.save_gif(shots, out))
 
 
-def write_mp4(run: Run, out: Path, lidar: bool = False) -> None:
+def write_mp4(run: Run, out: Path) -> None:
     """Save the episode as an H.264 film."""
     _with(run, lambda shots: film.save_mp4(shots, out))
 

@@ -162,6 +162,15 @@ class LearnerSettings(CollectSettings):
         del accelerated
         return cls()
 
+    def looked_at(self, lambdas: int) -> Self:
+        """The same where a policy that takes lambda as an input is logged at so many of each
+        constraint.
+        """
+        raise SaddleError(
+            f"{self.algorithm!r} cannot be looked at in {lambdas} parts of its range; leave "
+            f"--lambdas out"
+        )
+
     def for_bench(self) -> Self:
         """The same where every epoch takes all its work: no member stops early."""
         return self

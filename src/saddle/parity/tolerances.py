@@ -1,8 +1,8 @@
 """What counts as parity: the tolerances of one env step, as data.
 
 Two columns: `exact` is what an implementation of the reference's own contact model reaches in
-float32, `reduced` is what a simplified contact model must reach at least. CLAIMS says which column
-we stand by; the command fails if a claimed column is missed. The single-precision limits come from
+float32, `reduced` is what a simplified contact model must reach at least. We stand by the first;
+the command fails if it is missed. The single-precision limits come from
 what rounding the input state alone does to the reference. `double` holds where the formulas are
 closed and float64 leaves nothing but rounding. `velocity` is the largest of vx, vy and yaw rate,
 which is also what those limits were made from: the yaw rate is nearly always the worst.
@@ -105,9 +105,6 @@ CRITERIA: tuple[Criterion, ...] = (
     Criterion((BUTTON,), "first", "body position", _bounds((100, 2.5e-3))),
 )
 
-# (task, regime) -> the column we stand by; exact where nothing is said.
-CLAIMS: dict[tuple[str, str], Column] = {}
-
 # Shown beside the criteria, without a limit of their own: regime -> quantities.
 _ROBOT = ("pose", "linear velocity", "accelerometer", "observation")
 _BODIES = ("body position", "body angle", "body velocity", "body spin")
@@ -142,8 +139,3 @@ def quantities(task: str, regime: str) -> list[str]:
     """What the table lists for a regime: first what is judged, then what is only shown."""
     judged = [c.quantity for c in CRITERIA if task in c.tasks and c.regime == regime]
     return judged + [quantity for quantity in SHOWN.get(regime, ()) if quantity not in judged]
-
-
-def claim(task: str, regime: str) -> Column:
-    """The column we stand by."""
-    return CLAIMS.get((task, regime), "exact")

@@ -10,7 +10,7 @@ from saddle.parity import events, regimes, tolerances
 from saddle.parity.agreement import Agreement
 from saddle.parity.compare import Outcome, Precision, errors
 from saddle.parity.golden import Golden
-from saddle.parity.tolerances import Bounds, Column, Criterion
+from saddle.parity.tolerances import Bounds, Criterion
 
 PERCENTILES = (50, 90, 99, 100)
 _REWARD_SLACK = {"float32": 1e-5, "float64": 1e-12}
@@ -24,7 +24,7 @@ class Line:
     quantity: str
     rows: int
     percentiles: tuple[float, ...]  # of the error, at PERCENTILES
-    # The column we stand by: "exact", "reduced" or, in float64, "double"; "" where nothing is asked
+    # The column we stand by: "exact" or, in float64, "double"; "" where nothing is asked
     claimed: str
     bounds: Bounds  # of that column
     reached: str  # the best column whose bounds hold, or "none"
@@ -73,8 +73,7 @@ def judge(golden: Golden, out: Outcome, precision: Precision) -> Report:
             values = values[~np.isnan(values)]
             if len(values):
                 criterion = tolerances.criterion(golden.task, regime, quantity)
-                claimed = tolerances.claim(golden.task, regime)
-                lines.append(line(criterion, regime, quantity, values, precision, claimed))
+                lines.append(line(criterion, regime, quantity, values, precision))
     counted = events.agreements(golden, out, found, _REWARD_SLACK[precision])
     return Report(
         golden.task, precision, golden.rows, int((~kept).sum()), tuple(lines), tuple(counted)
@@ -87,7 +86,6 @@ def line(
     quantity: str,
     values: np.ndarray,
     precision: Precision,
-    claimed: Column = "exact",
 ) -> Line:
     """The errors `values` [n] of one quantity, held against a criterion if there is one."""
     # The smallest error that so many rows do not exceed: no interpolation, so that an infinite one
@@ -96,7 +94,7 @@ def line(
     columns = _columns(criterion, precision)
     if not columns:
         return Line(regime, quantity, len(values), percentiles, "", (), "", True)
-    name = "double" if "double" in columns else claimed
+    name = "double" if "double" in columns else "exact"
     holds = {name: all(bound.holds(values) for bound in bounds) for name, bounds in columns.items()}
     reached = next((name for name, held in holds.items() if held and columns[name]), "none")
     return Line(

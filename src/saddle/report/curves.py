@@ -13,19 +13,16 @@ KEYS = ("task", "algorithm", "constraint", "limit", "limits", "rule")
 QUANTITIES = ("lambda", "return", "cost")
 
 
-def training_curves(
-    runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, constraint: int | None = None
-) -> pl.DataFrame:
+def training_curves(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """One row per task, algorithm, constraint, limits, rule and bin of epochs: steps, and mean and
-    SD over seeds of each quantity; of one of several constraints, or of all.
+    SD over seeds of each quantity.
 
     `limit` is the constraint's own, `limits` are those of all. Each run is averaged within a bin
     first, so that a run with more rows does not count more.
     """
     metrics = metrics.lazy()
     count = 1 + len(further(metrics.collect_schema().names(), "cost"))
-    chosen = range(count) if constraint is None else (constraint,)
-    return pl.concat([_curves(runs, metrics, one) for one in chosen])
+    return pl.concat([_curves(runs, metrics, constraint) for constraint in range(count)])
 
 
 def _curves(runs: pl.DataFrame, metrics: pl.LazyFrame, constraint: int) -> pl.DataFrame:

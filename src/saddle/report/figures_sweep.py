@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from saddle.analysis.findings import Curve, TaskFindings
+from saddle.multipliers.fixed import Fixed
 from saddle.report import style
 
 LABEL_SHARE = 0.08  # of an axis' height that a limit's label takes
@@ -259,7 +260,7 @@ def draw_seeds(axes: Axes, task: TaskFindings) -> None:
     norm = lambda_norm([task])
     runs = []
     for seed in task.scatter:
-        swept = seed.rule == "fixed" and seed.limit is None
+        swept = seed.rule == Fixed.name and seed.limit is None
         if swept and (seed.lambda_ or 0) > 0:
             runs.append(seed)
     cost = array([seed.cost for seed in runs])

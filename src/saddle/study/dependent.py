@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FEWEST_REPLICATES = 100  # of the bootstrap, whose intervals nobody asks for here
 
 
-NO_LAMBDA = (pl.col("rule") == "fixed") & pl.col("lambda").is_null()
+NO_LAMBDA = (pl.col("rule") == Fixed.name) & pl.col("lambda").is_null()
 NO_LIMIT = pl.col("limit").is_null() & pl.col("params").str.contains(
     f'"{LIMIT_PLACE}"', literal=True
 )
@@ -178,7 +178,7 @@ def _sweep_runs(source: Study, frame: pl.DataFrame) -> pl.DataFrame:
         stage=stage,
         task=first["task"],
         algorithm=first["algorithm"],
-        rule="fixed",
+        rule=Fixed.name,
     )
     learner = learner_fields(first["params"])
     same = [learner_fields(params) == learner for params in swept["params"]]

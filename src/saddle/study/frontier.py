@@ -140,7 +140,7 @@ def first_plan(wish: Wish, spec: TaskSpec) -> Plan:
     if method == "dial":
         stage = Stage("dial", rules=(learner.usual_rule(),))
         if wish.lambdas is not None:
-            learner = dataclasses.replace(learner, strata=wish.lambdas)
+            learner = learner.looked_at(wish.lambdas)
     else:
         stage = Stage(NAMES[0], lambdas=_grid([PILOT] * len(spec.constraints)))
     steps = wish.steps

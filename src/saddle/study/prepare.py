@@ -10,7 +10,7 @@ from saddle import tasks
 from saddle.config import USUAL_LIMIT, Member
 from saddle.errors import SaddleError
 from saddle.learners import LearnerSettings, learner_to_dict
-from saddle.multipliers import rule_to_dict
+from saddle.multipliers import Fixed, rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
 from saddle.study.columns import lambda_columns, runs_frame
@@ -92,7 +92,7 @@ def row_of(plan: Plan, unit: str, run: Run) -> dict[str, Any]:
         "stage": run.stage,
         "task": run.task,
         "algorithm": run.learner.algorithm,
-        "rule": run.rule.name if run.rule else "fixed",
+        "rule": run.rule.name if run.rule else Fixed.name,
         **lambda_columns(run.rule, count),
         "seed": run.seed,
         "steps": plan.steps,

@@ -143,7 +143,7 @@ def _play_body(task: NativeTask, asked: _Asked) -> None:
     write = writers[asked.out.suffix.lower()]
     with _replacing(asked.out) as unfinished:
         run = record.body(task, asked.policy, asked.name, asked.seed, asked.steps)
-        write(run, unfinished, asked.lidar)
+        write(run, unfinished)
     _say(asked.out, run.reward, run.cost)
 
 

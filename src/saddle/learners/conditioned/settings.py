@@ -1,8 +1,9 @@
 """Settings of PPO with the multipliers as inputs. Without JAX."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from saddle.checks import positive
 from saddle.errors import SaddleError
@@ -73,6 +74,10 @@ class Conditioned(PPO):
     def strata_of(self, constraints: int) -> int:
         """Parts of each constraint's range."""
         return self.strata or usual_count(constraints)
+
+    def looked_at(self, lambdas: int) -> Self:
+        """The same with as many strata."""
+        return dataclasses.replace(self, strata=lambdas)
 
     def learner(self, spec: "TaskSpec") -> "ConditionedLearner":
         """The algorithm with these settings, for a task."""

@@ -48,7 +48,7 @@ class SACLearner:
     def __init__(self, settings: SAC, spec: TaskSpec) -> None:
         self.settings = settings
         self.spec = spec
-        self.actions = actions_of(spec.name, spec.action_dim, tuple(spec.choices or ()))
+        self.actions = actions_of(spec.name, spec.action_dim, spec.choices)
         self.together = jax.default_backend() != "cpu"
         """Whether members are updated at once, or one after the other: on a CPU products of one are
         faster.

@@ -3,6 +3,8 @@
 import html
 from typing import Any
 
+from saddle.multipliers.fixed import Fixed
+
 HEAD = ("limit", "lambda*", "expected return", "regime", "seeds violating", "train at")
 
 
@@ -30,7 +32,7 @@ def _row(finding: dict[str, Any]) -> str:
 
 
 def _cells(finding: dict[str, Any]) -> list[str]:
-    fixed = next((margin for margin in finding["margins"] if margin["rule"] == "fixed"), None)
+    fixed = next((margin for margin in finding["margins"] if margin["rule"] == Fixed.name), None)
     return [
         f"{finding['limit']:g}",
         _text(finding["lambda"]),

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from saddle.analysis import TaskFindings, constraints
 from saddle.analysis.sweep import IS_COMPARISON, IS_SWEEP
+from saddle.multipliers.fixed import Fixed
 from saddle.report.page.curves import QUANTITIES, binned, pack
 from saddle.report.page.shown import shown
 
@@ -59,7 +60,7 @@ def _members(found: TaskFindings, finals: pl.DataFrame) -> Iterator[_Member]:
     for group in found.groups:
         same_others = constraints.at_others("lambdas", found.constraint, group.others)
         runs = swept.filter(pl.col("lambda") == group.lambda_, same_others)
-        yield _Member("fixed", group.lambda_, group.others, None, runs)
+        yield _Member(Fixed.name, group.lambda_, group.others, None, runs)
     limits = [one.limit for one in found.constraint.others] if found.constraint else []
     same_limits = constraints.at_others("limits", found.constraint, limits)
     compared = finals.filter(IS_COMPARISON).filter(same_limits)

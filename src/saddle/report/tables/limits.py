@@ -2,6 +2,7 @@
 
 from saddle.analysis.findings import Estimate, Findings, LimitFinding
 from saddle.analysis.text import binds, joint_star
+from saddle.multipliers.fixed import Fixed
 from saddle.report.style import short
 from saddle.report.tables.cells import ends, head, percent, ranged, whose
 from saddle.report.tables.table import Draft, Table
@@ -48,7 +49,7 @@ def limits(findings: Findings) -> Table:
 def _training_limit(at: LimitFinding) -> Estimate:
     """What to train a fixed multiplier at."""
     for margin in at.margins:
-        if margin.rule == "fixed":
+        if margin.rule == Fixed.name:
             return margin.training_limit
     return Estimate(None)
 

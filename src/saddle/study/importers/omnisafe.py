@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from saddle.errors import SaddleError
+from saddle.multipliers.fixed import Fixed
 from saddle.study.columns import METRICS, runs_frame, typed_metrics
 from saddle.study.names import short
 from saddle.study.writer import create, manifest, write_chunk, write_progress, write_runs
@@ -158,10 +159,10 @@ def _read(folder: Path, name: str) -> Log:
         raise Damaged(f"config.json lacks or garbles {error}") from None
     planned = config.get("train_cfgs", {}).get("epochs")
     if torn or (isinstance(planned, int) and metrics.height < planned):
-        row["status"], of = "failed", f" of {planned}" if planned else ""
-        row["reason"] = f"the log ends after {metrics.height}{of} epochs" + (
-            ", in the middle of a line" if torn else ""
-        )
+        of_all = f" of {planned}" if planned else ""
+        where = ", in the middle of a line" if torn else ""
+        row["status"] = "failed"
+        row["reason"] = f"the log ends after {metrics.height}{of_all} epochs{where}"
     return Log(row, metrics)
 
 
@@ -229,15 +230,15 @@ def _row(config: dict[str, Any], name: str) -> dict[str, Any]:
     seed = int(config["seed"])
     settings = {**config.get("algo_cfgs", {}), **config.get("lagrange_cfgs", {})}
     rule, at = _rule(algorithm, config.get("lagrange_cfgs", {}))
-    limit = None if rule == "fixed" else settings.get("cost_limit")
+    limit = None if rule == Fixed.name else settings.get("cost_limit")
     label = (
         f"fixed-{at:.6g}"
-        if rule == "fixed"
+        if rule == Fixed.name
         else rule + (f"-d{limit:g}" if limit is not None else "")
     )
     return {
         "run": f"{algorithm}-{short(task)}-{label}-s{seed}",
-        "stage": "sweep" if rule == "fixed" else "compare",
+        "stage": "sweep" if rule == Fixed.name else "compare",
         "task": task,
         "algorithm": f"omnisafe-{LEARNERS.get(algorithm, algorithm)}",
         "rule": rule,
@@ -259,7 +260,7 @@ def _rule(algorithm: str, lagrange: dict[str, Any]) -> tuple[str, float | None]:
         return "pid", None
     if "lambda_lr" in lagrange:
         if float(lagrange["lambda_lr"]) == 0:
-            return "fixed", float(lagrange["lagrangian_multiplier_init"])
+            return Fixed.name, float(lagrange["lagrangian_multiplier_init"])
         return "ga", None
     return algorithm.lower(), None
 

@@ -16,7 +16,7 @@ constraint, `NAME,NAME=` those of a source that gives several.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from saddle import references
@@ -64,7 +64,7 @@ class Cost:
     """The key of info, the component of the reward, or the function's reference."""
     names: tuple[str, ...] = ()
     """Of the constraints; none takes the names that follow from the source."""
-    function: Callable[..., Any] | None = field(default=None, compare=True)
+    function: Callable[..., Any] | None = None
     """A function of a program, which no reference can name."""
 
     @classmethod

@@ -68,12 +68,7 @@ def goal(agent: Sequence[float], vase: Sequence[float]) -> str:
     return _model(agent, _free_box("vase", vase, 0.1, _small_box()))
 
 
-def button(
-    agent: Sequence[float],
-    buttons: np.ndarray,
-    gremlins: np.ndarray,
-    torque_scale: float = TORQUE_SCALE,
-) -> str:
+def button(agent: Sequence[float], buttons: np.ndarray, gremlins: np.ndarray) -> str:
     """Robot, four buttons [4, 2] and four gremlins [4, 3] (x, y, yaw) welded to mocap bodies at the
     origin.
     """
@@ -87,7 +82,7 @@ def button(
         welds += (
             f'\n    <weld body1="mocap{i}" body2="gremlin{i}" relpose="{pose}" solref="0.02 1.5"'
         )
-        welds += f' anchor="0 0 0" torquescale="{torque_scale}"/>'
+        welds += f' anchor="0 0 0" torquescale="{TORQUE_SCALE}"/>'
     return _model(agent, bodies, f"\n  <equality>{welds}\n  </equality>")
 
 

@@ -205,9 +205,9 @@ def weighted_squares(
     scale, weights = _scaled(trace, weights)
     last = _fill(trace, last)
     of_head = _head_gradients(settings, view, trace, last, weights, plain=True)
-    plain, *deltas = of_head.deltas
-    found = Found(last, _back(view, plain))
-    of_head = of_head._replace(deltas=deltas)
+    unweighted, *weighted = of_head.deltas
+    found = Found(last, _back(view, unweighted))
+    of_head = of_head._replace(deltas=weighted)
     norms = []
     for part in _weighted(settings, view, trace, found, weights, scale, of_head):
         around = squares((part.first, part.middle_biases, part.last))
