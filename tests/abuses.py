@@ -85,7 +85,7 @@ LINES = (
     Line(f"{TRAIN} --seeds 0", "at least 1"),
     Line(f"{TRAIN} --seeds {HUGE}", "do not fit into memory; at most"),
     Line(f"{TRAIN} --seeds {BEYOND}", "do not fit into memory; at most"),
-    Line(f"{TRAIN} --limit -1", "limits must be 0 or more"),
+    Line(f"{TRAIN} --limit -1", "limits must be finite and 0 or more"),
     Line(f"{TRAIN} --limit 10 20", "constraint"),
     Line(f"{TRAIN} --limit-time soon", "'soon' is not a duration"),
     Line(f"{TRAIN} --learner.hidden 0", "width 1 or more"),

@@ -230,7 +230,7 @@ WRONG = [
     (CRPO, {"maximum": 0.0}, "maximum is 0.0; it must be positive"),
     (LogBarrier, {"t": -1.0}, "t is -1.0; it must be positive"),
     (LogBarrier, {"t_max": 0.01}, r"t_max is 0.01; it must be t \(0.1\) or more"),
-    (OptimisticAscent, {"lr": float("nan")}, "lr is nan; it must be 0 or more"),
+    (OptimisticAscent, {"lr": float("nan")}, "lr is nan; it must be finite, 0 or more"),
     (RegularisedAscent, {"lr": 2.0, "tau": 1.0}, r"lr \* tau is 2; it must be at most 1"),
     (MultiplicativeAscent, {"init": 0.0}, "init is 0.0; it must lie between minimum and maximum"),
     (MultiplicativeAscent, {"maximum": 1e-9}, "maximum is 1e-09; it must be minimum"),

@@ -283,6 +283,13 @@ NotANumber, Infinite, AnotherShape = map(faulty, ("not_a_number", "infinite", "a
 NoCost, TwoValues, Prints = map(faulty, ("no_cost", "two_values", "prints"))
 
 
+class HangsWhenTried(Drift):
+    """In its first reset, which is that of the process that looks what it is."""
+
+    def reset(self, *, seed=None, options=None):
+        time.sleep(1000)
+
+
 class AlwaysRaises(Drift):
     """In every world, and later than anybody tries it out."""
 

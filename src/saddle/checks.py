@@ -10,7 +10,9 @@ def at_least(settings: Any, field: str, least: float) -> None:
     """Refuse a setting below `least`, or one that is not finite; of several numbers, each."""
     value = getattr(settings, field)
     for number in value if isinstance(value, tuple) else (value,):
-        if not number >= least or not math.isfinite(number):
+        if not math.isfinite(number):
+            raise SaddleError(f"{field} is {value}; it must be finite, {least:g} or more")
+        if not number >= least:
             raise SaddleError(f"{field} is {value}; it must be {least:g} or more")
 
 

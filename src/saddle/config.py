@@ -41,4 +41,6 @@ class Member:
         if not 0 <= self.seed < 2**31:
             raise SaddleError(f"seed is {self.seed}; it must lie in [0, 2**31)")
         if not all(limit >= 0 and math.isfinite(limit) for limit in self.limits):
-            raise SaddleError(f"the cost limit is {self.limits}; limits must be 0 or more")
+            raise SaddleError(
+                f"the cost limit is {self.limits}; limits must be finite and 0 or more"
+            )

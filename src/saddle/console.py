@@ -9,5 +9,8 @@ def console() -> Console:
     """A console on the current stdout, as wide as the terminal or, in a pipe or file, wide enough
     not to wrap.
     """
-    terminal = Console(highlight=False)
-    return terminal if terminal.is_terminal else Console(highlight=False, width=WIDTH_OF_A_FILE)
+    # No emoji: a task my_tasks:Car is no picture of one.
+    terminal = Console(highlight=False, emoji=False)
+    if terminal.is_terminal:
+        return terminal
+    return Console(highlight=False, emoji=False, width=WIDTH_OF_A_FILE)

@@ -24,7 +24,7 @@ from saddle.multipliers import Lambda, lambda_of
 from saddle.policies import DialPolicy
 from saddle.rollouts import Player
 from saddle.seeds import check_seeds
-from saddle.study.store import MANIFEST
+from saddle.study.store import MANIFEST, Study, folder_of
 
 LEVEL = 0.95
 """Of intervals (two-sided) and of the bound that keeps a limit (one-sided)."""
@@ -94,8 +94,8 @@ class _Played(NamedTuple):
 
 
 def dial(
-    path: Path | str,
-    limits: Sequence[float] | Sequence[Sequence[float]],
+    path: Study | Path | str,
+    limits: float | Sequence[float] | Sequence[Sequence[float]],
     *,
     episodes: int = 100,
     seed: int = 0,
@@ -104,10 +104,10 @@ def dial(
 ) -> list[DialSetting]:
     """Where to set the dials of the policies in `path` for each of the limits.
 
-    `path` is a study, or the folder of a policy; `limits` are cost limits, with several constraints
-    sets of one for each. Each setting is played for so many `episodes` in worlds of that `seed`: by
-    the policy's mean, or with `as_trained` with its noise. `task` plays in another task of the same
-    sizes.
+    `path` is a study, its folder, or that of a policy; `limits` are cost limits, with several
+    constraints sets of one for each. Each setting is played for so many `episodes` in worlds of
+    that `seed`: by the policy's mean, or with `as_trained` with its noise. `task` plays in another
+    task of the same sizes.
     """
     episodes = whole("--episodes", episodes)
     if episodes < FEWEST_EPISODES:
@@ -116,7 +116,9 @@ def dial(
         )
     check_seeds([seed])
     found = []
-    for run, policy in _dials(Path(path)):
+    if isinstance(limits, int | float):
+        limits = (limits,)
+    for run, policy in _dials(folder_of(path)):
         if task is not None:
             policy = DialPolicy(task, policy.form, policy.weights, policy.dial)
         found += search(run, policy, _sets(limits, policy), episodes, seed, as_trained)

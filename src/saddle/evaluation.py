@@ -15,7 +15,7 @@ from saddle.errors import SaddleError
 from saddle.multipliers import Lambda, each_lambda, lambda_of
 from saddle.policies import DialPolicy, NetworkPolicy
 from saddle.seeds import check_seeds
-from saddle.study.store import MANIFEST, Study
+from saddle.study.store import MANIFEST, Study, folder_of
 
 Mode = Literal["deterministic", "stochastic"]
 MODES: tuple[Mode, Mode] = ("deterministic", "stochastic")  # in the order of `rollouts.play`
@@ -69,7 +69,7 @@ class Score:
 
 
 def evaluate(
-    path: Path | str,
+    path: Study | Path | str,
     *,
     episodes: int = 100,
     limits: Sequence[float] = (),
@@ -93,7 +93,9 @@ def evaluate(
     if episodes < 1:
         raise SaddleError(f"--episodes is {episodes}; it must be at least 1")
     check_seeds([seed])
-    found = _policies(Path(path), tuple(multipliers), on_message)
+    found = _policies(folder_of(path), tuple(multipliers), on_message)
+    if multipliers and all(one.multipliers is None for one in found):
+        raise SaddleError(f"no policy in {folder_of(path)} has a dial; leave --lambda out")
     if task is not None:
         found = [one.moved_to(task) for one in found]
     if limits:

@@ -33,6 +33,15 @@ def problems(
     """All that can be seen from a random policy's episodes. bounds: lowest and highest observation
     [obs_dim], where the task has such bounds.
     """
+    if trial.not_finite:
+        return [
+            Problem(
+                f"its {name} is NaN or infinite in some step, with which nothing can be trained; "
+                f"find where it comes from",
+                wrong=True,
+            )
+            for name in trial.not_finite
+        ]
     return [
         *_of_episodes(spec, trial, learner),
         *_of_costs(spec, trial),
@@ -72,7 +81,21 @@ def _of_episodes(spec: TaskSpec, trial: Trial, learner: LearnerSettings) -> Iter
             f"{4 * spec.episode_length}, or shorter episodes",
             wrong=True,
         )
-    if not len(trial.returns):
+    too_long = trial.lengths[trial.lengths > spec.episode_length]
+    if len(too_long):
+        yield Problem(
+            f"an episode took {too_long.max():g} steps, but its episode_length is "
+            f"{spec.episode_length}: epochs would hold no whole one; correct the spec, or end "
+            f"episodes in time",
+            wrong=True,
+        )
+    elif not len(trial.returns) and trial.steps_per_world > spec.episode_length:
+        yield Problem(
+            f"no episode ended within {trial.steps_per_world} steps, but its episode_length is "
+            f"{spec.episode_length}: set truncated when so many steps are over",
+            wrong=True,
+        )
+    elif not len(trial.returns):
         yield Problem(
             "no episode ended while it was tried; if its steps are so slow, shorten episodes with "
             "--episode-length",

@@ -13,24 +13,25 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from saddle import notebook, tasks
 from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
 from saddle.errors import SaddleError
+from saddle.hints import Unfit, fitting
 from saddle.learners import PPO, LearnerSettings
 from saddle.machine import show_cores_to_jax
 from saddle.multipliers import Fixed, Rule
 from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
-from saddle.study.listener import EpochDone, Listener
+from saddle.study.listener import CallbackError, EpochDone, Listener
 from saddle.study.local import Worker
 from saddle.study.names import short
 from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.program import POPULATION, factory
 from saddle.study.sequential import UntilDecided
 from saddle.study.stop import Stopper
-from saddle.study.store import Study
+from saddle.study.store import Study, folder_of
 from saddle.study.until_decided import open_study_of, run_study_of
 from saddle.study.view import NotebookBars, view
 from saddle.tasks.gymnasium.costs import CostLike
@@ -41,9 +42,10 @@ if TYPE_CHECKING:
     from saddle.analysis import Findings
     from saddle.policies import Policy
 
+Told = TypeVar("Told")
 OnEpoch = Callable[[EpochDone], None]
 OnMessage = Callable[[str], None]
-Limits = Sequence[float] | Sequence[Sequence[float]]
+Limits = float | Sequence[float] | Sequence[Sequence[float]]
 """Cost limits; with several constraints one of each, or a sequence of such sets."""
 
 
@@ -52,9 +54,9 @@ def train(
     out: Path | str,
     *,
     rule: Rule | None = None,
-    limits: Sequence[float] = (USUAL_LIMIT,),
+    limits: float | Sequence[float] = (USUAL_LIMIT,),
     seeds: int = 1,
-    steps: int = PUBLISHED_STEPS,
+    steps: float = PUBLISHED_STEPS,
     learner: LearnerSettings = PPO(),
     resume: bool = False,
     limit_seconds: float | None = None,
@@ -72,7 +74,10 @@ def train(
     cleanly in time, which `study.finished` then tells. `progress` shows a bar; by default in a
     notebook only. `log` is where metrics go besides the store.
     """
-    plan = training_plan(task, rule, tuple(limits), seeds, steps, learner)
+    _check_kind("rule", rule, Rule | None, "a rule, as saddle.PID()")
+    _check_kind("learner", learner, LearnerSettings, "a learner's settings, as saddle.PPO()")
+    own = (limits,) if isinstance(limits, int | float) else _numbers(limits)
+    plan = training_plan(task, rule, own, whole("seeds", seeds), whole("steps", steps), learner)
     return run_study(
         plan,
         out,
@@ -165,11 +170,12 @@ def frontier(
     `saddle.analyze` says what was found.
     """
     show_cores_to_jax()
+    _check_kind("learner", learner, LearnerSettings | None, "a learner's settings, as saddle.PPO()")
     count = None if steps is None else whole("steps", steps)
     name = name_of(
         task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
     )
-    wish = Wish(name, _limit_sets(limits), seeds, count, lambdas, learner, method)
+    wish = Wish(name, _limit_sets(limits), whole("seeds", seeds), count, lambdas, learner, method)
     path = Path(f"frontier-{short(name)}") if out is None else Path(out)
     spec = tasks.spec_of(name)
     kinds = tracker_kinds(log)
@@ -223,23 +229,39 @@ def analyze(
     from saddle.analysis import Options
     from saddle.analysis.from_store import analyze_store
 
-    path = study.path if isinstance(study, Study) else Path(study)
+    path = folder_of(study)
     options = Options.of_command(_limit_sets(limits), published, constraint, unfinished)
     return analyze_store(path, options)
 
 
 def _limit_sets(limits: Limits) -> tuple[tuple[float, ...], ...]:
     """The sets, and numbers together as one more."""
+    if isinstance(limits, int | float):
+        return ((limits,),)
     sets: list[tuple[float, ...]] = []
-    numbers: list[float] = []
+    alone: list[Any] = []
     for limit in limits:
-        if isinstance(limit, Sequence):
-            sets.append(tuple(limit))
+        if isinstance(limit, Sequence) and not isinstance(limit, str):
+            sets.append(_numbers(limit))
         else:
-            numbers.append(limit)
-    if numbers:
-        sets.append(tuple(numbers))
+            alone.append(limit)
+    if alone:
+        sets.append(_numbers(alone))
     return tuple(sets)
+
+
+def _numbers(limits: Any) -> tuple[float, ...]:
+    """Cost limits that are numbers indeed."""
+    try:
+        return fitting(limits, tuple[float, ...])
+    except Unfit:
+        raise SaddleError(f"limits are {limits!r}; they must be numbers, as (10, 25)") from None
+
+
+def _check_kind(name: str, value: Any, kind: Any, wanted: str) -> None:
+    """Refuse an argument that is not of that kind."""
+    if not isinstance(value, kind):
+        raise SaddleError(f"{name} is {value!r}; give {wanted}")
 
 
 def import_omnisafe(
@@ -270,16 +292,21 @@ def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None 
 def _listening(
     on_epoch: OnEpoch | None, on_message: OnMessage | None, progress: bool | None
 ) -> Iterator[Listener]:
-    """Who is told how a training goes: the callbacks, and a bar."""
+    """Who is told how a training goes: the callbacks, and a bar. What a callback raises ends the
+    training, and is raised again.
+    """
     in_notebook = notebook.running()
     shows_a_bar = in_notebook if progress is None else progress
-    if not shows_a_bar:
-        yield _Callbacks(on_epoch, on_message)
-    elif in_notebook:
-        yield _Callbacks(on_epoch, on_message, NotebookBars())
-    else:
-        with view(as_json=False) as bars:
-            yield _Callbacks(on_epoch, on_message, bars)
+    try:
+        if not shows_a_bar:
+            yield _Callbacks(on_epoch, on_message)
+        elif in_notebook:
+            yield _Callbacks(on_epoch, on_message, NotebookBars())
+        else:
+            with view(as_json=False) as bars:
+                yield _Callbacks(on_epoch, on_message, bars)
+    except CallbackError as raised:
+        raise raised.error from None
 
 
 @dataclass
@@ -292,12 +319,19 @@ class _Callbacks:
 
     def epoch(self, done: EpochDone) -> None:
         if self.on_epoch is not None:
-            self.on_epoch(done)
+            _called(self.on_epoch, done)
         if self.bar is not None:
             self.bar.epoch(done)
 
     def say(self, text: str) -> None:
         if self.on_message is not None:
-            self.on_message(text)
+            _called(self.on_message, text)
         elif self.bar is not None:
             self.bar.say(text)
+
+
+def _called(callback: Callable[[Told], None], told: Told) -> None:
+    try:
+        callback(told)
+    except Exception as error:
+        raise CallbackError(error) from error

@@ -180,8 +180,14 @@ def load(path: Path | str, spec: TaskSpec | None = None, lam: Setting | None = N
 
 def by_mode(policy: NetworkPolicy) -> Policy:
     """The policy's likeliest action."""
+    (size,) = policy.weights.obs_mean.shape
 
     def act(obs: Array | np.ndarray, key: Array | None = None) -> Array:
+        if np.shape(obs)[-1:] != (size,):
+            raise SaddleError(
+                f"an observation of {policy.task} has {size} numbers; this one has the shape "
+                f"{np.shape(obs)}"
+            )
         return policy.form.family.mode(output(policy.form, policy.weights, obs))
 
     return act

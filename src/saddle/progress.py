@@ -14,7 +14,7 @@ EVERY = 10.0  # seconds between two lines
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show `what` with how many of `total` are through; what is yielded takes that number."""
-    screen = Console(stderr=True, highlight=False)
+    screen = Console(stderr=True, highlight=False, emoji=False)
     if not screen.is_terminal:
         yield _Lines(what, total)
         return

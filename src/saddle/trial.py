@@ -28,6 +28,8 @@ class Trial:
     ended: np.ndarray  # [S] bool, whether an episode ended with the step
     lowest: np.ndarray  # [obs_dim], of all observations
     highest: np.ndarray  # [obs_dim]
+    steps_per_world: int
+    not_finite: tuple[str, ...]  # of "observation", "reward" and "cost": NaN or infinite somewhere
     steps_per_second: float
     seeds_repeat: bool
 
@@ -101,15 +103,21 @@ def play(task: Any, seconds: float = SECONDS) -> Trial:
         totals[ended] = 0
     found = np.array(episodes).reshape(-1, 2 + len(spec.constraints))
     observations = np.concatenate([first, *(step.final_obs for step in steps)])
+    rewards = np.concatenate([step.reward for step in steps])
+    costs = np.concatenate([step.cost for step in steps])
+    seen = {"observation": observations, "reward": rewards, "cost": costs}
+    not_finite = [name for name, values in seen.items() if not np.isfinite(values).all()]
     return Trial(
         returns=found[:, 0],
         lengths=found[:, 1],
         costs=found[:, 2:],
-        step_rewards=np.concatenate([step.reward for step in steps]),
-        step_costs=np.concatenate([step.cost for step in steps]),
+        step_rewards=rewards,
+        step_costs=costs,
         ended=np.concatenate([step.terminated | step.truncated for step in steps]),
         lowest=observations.min(axis=0),
         highest=observations.max(axis=0),
+        steps_per_world=len(steps),
+        not_finite=tuple(not_finite),
         steps_per_second=WORLDS * len(steps) / stepping,
         seeds_repeat=repeat,
     )
@@ -131,4 +139,4 @@ def seeds_repeat(task: Any) -> bool:
             rows.append(np.column_stack([step.final_obs, step.reward, step.cost]))
         shown.append(np.concatenate([row.reshape(2, -1) for row in rows], axis=1))
     first = shown[0][0]
-    return all(np.array_equal(row, first) for pair in shown for row in pair)
+    return all(np.array_equal(row, first, equal_nan=True) for pair in shown for row in pair)

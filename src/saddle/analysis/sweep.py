@@ -71,7 +71,12 @@ def sweep_notes(costs: np.ndarray) -> list[str]:
             f"With {seeds.max()} seeds intervals are wide: they allow for how little such a sample "
             f"shows."
         )
-    if not np.nanmax(costs) > 0:
+    if np.nanmin(costs) < 0:
+        notes.append(
+            "Some final costs are negative, and a cost is 0 or more: what is said of limits, "
+            "regimes and margins may be wrong. 'saddle check TASK' says what to do."
+        )
+    elif not np.nanmax(costs) > 0:
         notes.append(
             "Every final cost of the sweep is 0: no limit binds, and there is no trade-off to show."
         )

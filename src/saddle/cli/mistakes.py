@@ -100,7 +100,10 @@ class Mistake:
 
     def _unread(self, option: str, why: str) -> str:
         """Values that are not of the kind that a later paragraph says the option takes."""
-        values = re.findall(r"'([^']*)'", why)
+        given = re.search(r"instantiated from \[(.*?)\]", why)
+        values = re.findall(r"'([^']*)'", given[1] if given else why)
+        if given and "invalid literal for int()" in why:
+            return f"{option} cannot be {' '.join(values)!r}; it takes whole numbers"
         said = f"{option} cannot be {' '.join(values)!r}" if values else f"{option} is wrong: {why}"
         explained = "\n".join(self.paragraphs[1:])
         kind = re.search(re.escape(option) + r" +(\S[^\n]*)", explained)

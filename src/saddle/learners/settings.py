@@ -188,6 +188,10 @@ class LearnerSettings(CollectSettings):
 
 def begun_from(settings: LearnerSettings, policy: str | None) -> LearnerSettings:
     """The settings, with training begun from that policy if one is named."""
+    if policy in ("random", "scripted"):
+        raise SaddleError(
+            f"the {policy} policy has no network to begin from; give the path of an exported policy"
+        )
     return settings if policy is None else dataclasses.replace(settings, start=policy)
 
 

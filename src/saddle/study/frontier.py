@@ -155,6 +155,9 @@ def open_frontier(wish: Wish, spec: TaskSpec, out: Path, resume: bool) -> Study:
     if not (out / MANIFEST).exists():
         return prepare(plan, out, resume)
     there = plan_of(Study(out))
+    before = method_of(there.learner)
+    if before != method_of(plan.learner):
+        raise SaddleError(f"{out} holds a frontier by --method {before}; go on with the same")
     begun = dataclasses.replace(plan, stages=(plan.stages[0], *there.stages[1:]))
     return complete(prepare(begun, out, resume))
 

@@ -35,6 +35,17 @@ class Listener(Protocol):
         ...
 
 
+class CallbackError(Exception):
+    """A callback of whoever runs the study raised `error`, which ends the study.
+
+    What was saved stays, and the study can be resumed.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class Messages:
     """A listener that keeps what was said, for whoever asks afterwards."""
 

@@ -9,7 +9,7 @@ from functools import partial
 from saddle.errors import OutputError, SaddleError, first_line
 from saddle.files import WriteError, write
 from saddle.study import claims, dependent, estimate
-from saddle.study.listener import Listener
+from saddle.study.listener import CallbackError, Listener
 from saddle.study.pace import UNKNOWN, Pace
 from saddle.study.plan import Chunking
 from saddle.study.program import Factory, UnitProgram
@@ -74,7 +74,7 @@ class Worker:
                 return finished
             except claims.ClaimLost as lost:
                 self.listener.say(f"{lost}; leaving it to them")
-            except (WriteError, OutputError):
+            except (WriteError, OutputError, CallbackError):
                 raise
             except Exception as error:
                 self._broke(claim.unit, error)

@@ -69,6 +69,8 @@ def _existing(plan: Plan, out: Path, resume: bool) -> Study:
     _same_plan(plan, study)
     if not resume:
         raise SaddleError(f"{out} holds this study already; add --resume to go on with it")
+    for remedy in study.lost_units():
+        raise SaddleError(remedy)
     check_writable(out)
     return study
 

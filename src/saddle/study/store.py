@@ -121,14 +121,26 @@ class Study:
             raise error  # no file's fault
 
     def damage(self) -> list[str]:
-        """What to do about each metrics file that is not whole, as a look at its size and end
-        tells.
+        """What to do about each file that is missing, and each metrics file that is not whole, as a
+        look at its size and end tells.
         """
-        found = []
+        found = self.lost_units()
         for unit in self.units():
+            begun = self.progress(unit).get("epoch", 0) > 0
+            if begun and not self.chunk_files(unit):
+                missing = self.path / "metrics" / unit
+                found.append(self._remedy(missing / "*", "nothing is there any more"))
             torn = [file for file in self.chunk_files(unit) if not _ends_well(file)]
             found += [self._remedy(file, "it is not whole") for file in torn]
         return found
+
+    def lost_units(self) -> list[str]:
+        """What to do about each unit that was begun and has lost its rows of the runs table."""
+        begun = {file.stem for file in (self.path / "units").glob("*.json")}
+        lost = sorted(begun - set(self.units()))
+        return [
+            self._remedy(self.path / "runs" / f"{unit}.parquet", "it is missing") for unit in lost
+        ]
 
     def unit_runs(self, unit: str) -> pl.DataFrame:
         """The unit's rows of the runs table."""
@@ -236,6 +248,11 @@ class Study:
         return self.path / "policies" / run
 
 
+def folder_of(study: Study | Path | str) -> Path:
+    """Where a study is that is given as such, or as a path."""
+    return study.path if isinstance(study, Study) else Path(study)
+
+
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of the study in `path`; an error when there is none that this Saddle can
     read.
@@ -249,6 +266,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
     schema = manifest.get("schema")
     if not isinstance(schema, int) or schema < 1:
         raise SaddleError(f"{path / MANIFEST} names no schema; it is not the manifest of a study")
+    if "name" not in manifest:
+        raise SaddleError(f"{path / MANIFEST} is damaged (it has no name); restore it from a copy")
     if schema > SCHEMA:
         raise SaddleError(
             f"{path} was written by a newer Saddle (schema {schema}, this one reads {SCHEMA}); "

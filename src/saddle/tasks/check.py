@@ -33,6 +33,21 @@ def check_shapes(task: Any, name: str) -> None:
         raise SaddleError(
             f"{name}: step returns a state with other fields than reset does; they must be the same"
         )
+    _check_alike(name, state, after)
+
+
+def _check_alike(name: str, state: Any, after: Any) -> None:
+    """A step's state can be the next step's: every array has the shape and type that it had."""
+    import jax
+
+    before, _ = jax.tree_util.tree_flatten_with_path(state)
+    for (path, one), other in zip(before, jax.tree.leaves(after), strict=True):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            field = jax.tree_util.keystr(path).lstrip(".")
+            raise SaddleError(
+                f"{name}: reset returns {field!r} of type {one.dtype}{list(one.shape)}, and step "
+                f"of type {other.dtype}{list(other.shape)}; make both the same"
+            )
 
 
 def _traced(where: str, function: Any, *arguments: Any) -> Any:
@@ -47,6 +62,8 @@ def _traced(where: str, function: Any, *arguments: Any) -> Any:
 
 
 def _check_state(where: str, task: Any, state: Any) -> None:
+    import jax.numpy as jnp
+
     spec = task.spec
     wanted: dict[str, tuple[int, ...]] = {
         "obs": (spec.obs_dim,),
@@ -60,8 +77,23 @@ def _check_state(where: str, task: Any, state: Any) -> None:
     for field, shape in wanted.items():
         if not hasattr(state, field):
             raise SaddleError(f"{where} returns no {field!r}; a state extends saddle.tasks.State")
-        found = tuple(getattr(state, field).shape)
-        if found != shape:
+        value = getattr(state, field)
+        if tuple(value.shape) != shape:
             raise SaddleError(
-                f"{where} returns {field!r} of shape {found}, but the spec says {shape}"
+                f"{where} returns {field!r} of shape {tuple(value.shape)}, but the spec says "
+                f"{shape}"
             )
+    for field in ("obs", "reward", "cost"):
+        _check_type(where, state, field, jnp.floating, "jnp.float32")
+    for field in ("terminated", "truncated"):
+        _check_type(where, state, field, jnp.bool_, "bool")
+
+
+def _check_type(where: str, state: Any, field: str, kind: Any, wanted: str) -> None:
+    import jax.numpy as jnp
+
+    found = getattr(state, field).dtype
+    if not jnp.issubdtype(found, kind):
+        raise SaddleError(
+            f"{where} returns {field!r} of type {found}; convert it: {field}.astype({wanted})"
+        )

@@ -64,8 +64,13 @@ def register(name: str, factory: Factory, *, spec: TaskSpec | None = None) -> Fa
     if isinstance(factory, str):
         references.parse(factory, "task")
         origin = factory
-    else:
+    elif callable(factory) or isinstance(factory, Environment) or is_task(factory):
         origin = getattr(factory, "__module__", type(factory).__module__)
+    else:
+        raise SaddleError(
+            f"{name} cannot be made from {factory!r}; give a class or function that makes the "
+            f"task, the task itself, or a reference 'module:attribute'"
+        )
     _add(Entry(name, factory, spec, origin))
     return factory
 

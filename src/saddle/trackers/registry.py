@@ -23,6 +23,8 @@ def tracker_kinds(wanted: Sequence[str | TrackerKind]) -> list[TrackerKind]:
     """The trackers of these names, or those given as they are; an error where one is not installed,
     so that it can be asked before anything is written.
     """
+    if isinstance(wanted, str):
+        wanted = (wanted,)
     return [_kind(one) if isinstance(one, str) else one for one in dict.fromkeys(wanted)]
 
 

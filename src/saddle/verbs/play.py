@@ -41,7 +41,7 @@ def play(
     """
     made = choose(task, {}).task
     policy = policy or ("scripted" if hasattr(made, "scripted") else "random")
-    setting = _dial_setting(policy, made.spec, multipliers, limit)
+    setting = _dial_setting(policy, task, made.spec, multipliers, limit)
     asked = _Asked(
         policy=policies.get(policy, made, setting),
         name=policy if policy in ("random", "scripted") else Path(policy).stem,
@@ -72,9 +72,15 @@ class _Asked(NamedTuple):
 
 
 def _dial_setting(
-    policy: str, spec: TaskSpec, multipliers: tuple[float, ...], limit: tuple[float, ...]
+    policy: str,
+    task: str,
+    spec: TaskSpec,
+    multipliers: tuple[float, ...],
+    limit: tuple[float, ...],
 ) -> Lambda | None:
-    """Where to set the policy's dial; None where nothing is said about it."""
+    """Where to set the policy's dial in the task, of which that is the spec; None where nothing is
+    said about it.
+    """
     if multipliers and limit:
         raise SaddleError("--lambda and --limit both set the dial; give one of them")
     if multipliers:
@@ -86,7 +92,7 @@ def _dial_setting(
             f"--limit has {len(limit)} number(s), but {spec.name} has {len(spec.constraints)} "
             f"constraint(s); give one for each"
         )
-    (found,) = dial(Path(policy), [limit], task=spec.name)
+    (found,) = dial(Path(policy), [limit], task=task)
     shown = ", ".join(f"{one:g}" for one in limit)
     print(f"limit {shown}: {found.verdict}")
     return lambda_of(found.multipliers)

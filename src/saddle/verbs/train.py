@@ -54,7 +54,10 @@ def train(
         worker.work()
     if not study.finished:
         return unfinished(study, stop)
-    print(f"done: {out} holds metrics and policies; next: saddle evaluate {out}")
+    if (study.runs["status"] == "done").any():
+        print(f"done: {out} holds metrics and policies; next: saddle evaluate {out}")
+    else:
+        print(f"no run came to its end: {out} holds metrics and no policy")
     return told_failures(study)
 
 

@@ -70,6 +70,12 @@ def test_what_hangs_is_ended(kind, what, started):
     assert not started()
 
 
+def test_what_hangs_while_it_is_looked_at_is_ended(started):
+    with pytest.raises(SaddleError, match=r"reset did not return within 0\.8 s"):
+        _ = saddle.make(f"toy_environments:HangsWhenTried?{OPTIONS}&timeout=0.8").spec
+    assert not started()
+
+
 def test_slow_worlds_do_not_hang():
     """The time is each step's own, not that of all worlds of a process."""
     worlds = saddle.make(f"toy_environments:Slow?{OPTIONS}&timeout=0.8").worlds(4, 1)

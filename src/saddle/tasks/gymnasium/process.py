@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from saddle.tasks.gymnasium.worker import wire
 
 WORKER = Path(__file__).parent / "worker"
 MAKING_SECONDS = 300.0  # that an environment's package may take to be imported, and it to be made
+GLANCE_SECONDS = 1.0  # between two looks at what a process is at
 BYTES_AT_ONCE = 1 << 20
 LAST_WORDS = 2000  # bytes of what a process printed that are looked at when it died
 
@@ -33,7 +35,7 @@ class Process:
     """Starts a worker, gives it commands and waits for its answers.
 
     called: what the environment is called. timeout: seconds that a step or a reset may take.
-    beats [3]: where the process says what it is at; without, nothing is known of that.
+    beats [3]: where the process says what it is at; without, it says that in notes.
     """
 
     def __init__(
@@ -101,7 +103,11 @@ class Process:
             if kind == wire.FAILED:
                 raise SaddleError(self._failure(json.loads(data)))
             note = json.loads(data)
-            self.printed = (note["world"], note["step"])
+            if "phase" in note:
+                self._beats[wire.PHASE] = note["phase"]
+                self._beats[wire.TICKS] += 1
+            else:
+                self.printed = (note["world"], note["step"])
 
     def _read(self, length: int) -> bytes:
         parts = []
@@ -116,13 +122,17 @@ class Process:
 
     def _wait(self) -> None:
         """Until there is something to read. Whoever steps no world within the timeout hangs."""
-        while True:
-            ticks = int(self._beats[wire.TICKS])
+        glance = min(GLANCE_SECONDS, self._timeout / 4)
+        ticks = int(self._beats[wire.TICKS])
+        since = time.monotonic()
+        while not self._poll.poll(1000 * glance):
+            if int(self._beats[wire.TICKS]) != ticks:
+                ticks = int(self._beats[wire.TICKS])
+                since = time.monotonic()
+            # What it is at may have changed since the last glance: first it gets the command.
             making = int(self._beats[wire.PHASE]) in (wire.IDLE, wire.MAKING)
             patience = max(self._timeout, MAKING_SECONDS) if making else self._timeout
-            if self._poll.poll(1000 * patience):
-                return
-            if int(self._beats[wire.TICKS]) == ticks:
+            if time.monotonic() - since >= patience:
                 raise SaddleError(
                     f"{self._where()} did not return within {patience:g} s; if it is only slow, "
                     f"give it a longer --timeout"

@@ -6,7 +6,7 @@ import os
 import resource
 import sys
 from pathlib import Path
-from typing import Any, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
 
@@ -16,23 +16,32 @@ from .making import Maker, batch_size, step_seconds, time_limit
 from .problem import Problem
 from .signals import Signals, Step, listed, read_step
 from .spaces import Actions, Flat, flat
+from .wire import MAKING, RESETTING, STEPPING
 
 MORE = 3  # worlds that are made to see how much memory one takes
 
 
-def probe(maker: Maker, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts, as plain values. What a person still has to say is in words under `problems`."""
+def probe(maker: Maker, config: Mapping[str, Any], at: Callable[[int], None]) -> dict[str, Any]:
+    """The facts, as plain values. What a person still has to say is in words under `problems`. `at`
+    hears what is being done.
+    """
     env = maker(1)
     size = batch_size(env)
     if size:
-        return _of_batch(env, size, maker, config)
+        at(RESETTING)
+        facts = _of_batch(env, size, maker, config)
+        at(MAKING)
+        return facts
     space = flat(env.observation_space, "the observation")
     actions = Actions(env.action_space)
     episodes = Episodes(env)
     row = np.zeros(space.size)
+    at(RESETTING)
     space.write(episodes.begin(0), row)
     action = actions.of(actions.random(np.random.default_rng(0), 1))[0]
+    at(STEPPING)
     step = read_step(env.step(action))
+    at(MAKING)
     space.write(step.obs, row)
     facts = _facts(env, space, actions, maker, config, step, action)
     facts["batch"] = 0

@@ -48,7 +48,11 @@ def main(replies: int) -> None:
         config = wire.line()
         _find_modules(config)
         if config["mode"] == "probe":
-            wire.tell(FRAME, probe(Maker(config), config))
+
+            def at_phase(phase: int) -> None:
+                wire.tell(NOTE, {"phase": phase})
+
+            wire.tell(FRAME, probe(Maker(config), config, at_phase))
             return
         _serve(wire, config, at)
     except BaseException as error:
