@@ -13,6 +13,7 @@ from PIL import Image
 from saddle import tasks
 from saddle.draw import Canvas, Episode, film, looks, record, scene, still
 from saddle.errors import SaddleError
+from saddle.tasks.point import view as top_views
 from saddle.tasks.point.layout import EXTENT
 from saddle.verbs.play import WRITERS, play
 
@@ -168,7 +169,7 @@ def test_yaw_of_a_tilted_body():
     w2, x2, y2, z2 = tilt
     both = [w1 * w2 - x1 * x2 - y1 * y2 - z1 * z2, w1 * x2 + x1 * w2 + y1 * z2 - z1 * y2]
     both += [w1 * y2 - x1 * z2 + y1 * w2 + z1 * x2, w1 * z2 + x1 * y2 - y1 * x2 + z1 * w2]
-    assert scene.yaw(np.array(both)) == pytest.approx(1.2, abs=1e-9)
+    assert top_views.yaw(np.array(both)) == pytest.approx(1.2, abs=1e-9)
 
 
 def test_a_cost_shows_around_the_robot():

@@ -1,8 +1,7 @@
 """What installed packages add: rules and learners, each named by an entry point."""
 
-import difflib
 import importlib.metadata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from saddle.errors import SaddleError
@@ -28,9 +27,3 @@ def plugins(group: str, kind: type, what: str) -> Iterator[Any]:
                 f"saddle.{kind.__name__}; mend the package, or uninstall it"
             )
         yield found
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question after the message that a name is not known, if one that is known is like it."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

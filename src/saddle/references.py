@@ -3,7 +3,6 @@ not before.
 """
 
 import contextlib
-import difflib
 import hashlib
 import importlib
 import re
@@ -13,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from saddle.errors import SaddleError, first_line
+from saddle.errors import SaddleError, did_you_mean, first_line
 
 Tell = Callable[[str], None]
 
@@ -154,5 +153,4 @@ def _imported(name: str, what: str, called: str) -> ModuleType:
 
 def _nearest(attribute: str, module: ModuleType) -> str:
     public = [name for name in vars(module) if not name.startswith("_")]
-    close = difflib.get_close_matches(attribute, public, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return did_you_mean(attribute, public)

@@ -2,7 +2,6 @@
 limits.
 """
 
-import difflib
 import json
 import math
 import re
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from saddle.analysis.findings import Constraint, OtherConstraint
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, did_you_mean
 from saddle.tasks.registry import known_spec
 
 OVER_TRAINING = (
@@ -166,8 +165,7 @@ def choose(
         return {task: (wanted,) if wanted < len(own) else () for task, own in tasks.items()}
     known = list(dict.fromkeys(name for own in tasks.values() for name in own))
     if wanted not in known:
-        close = difflib.get_close_matches(wanted, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
+        hint = did_you_mean(wanted, known) or f"; here is {', '.join(known)}"
         raise SaddleError(f"there is no constraint {wanted!r} here{hint}")
     return {task: (own.index(wanted),) if wanted in own else () for task, own in tasks.items()}
 

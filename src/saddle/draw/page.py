@@ -82,7 +82,7 @@ class Page:
         return values
 
     def _legend(self, episode: Episode, marks: Sequence[Artist]) -> None:
-        kinds = scene.poses(episode.states[0])
+        kinds = scene.poses(episode.top_view, episode.states[0])
         listed: list[Artist] = [
             swatch(kind)
             for kind in LOOKS

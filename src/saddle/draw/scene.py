@@ -12,7 +12,7 @@ from saddle.tasks import State, Task, TaskSpec
 from saddle.tasks.point.layout import EXTENT
 from saddle.tasks.point.lidar import BINS
 from saddle.tasks.point.scripted import SENSORS
-from saddle.tasks.point.view import TopView
+from saddle.tasks.point.view import Poses, TopView
 
 ROOM = 0.35  # m, kept around the arena
 CLEAR = 0.5  # m, kept around the ways of what moves
@@ -46,15 +46,14 @@ class Episode:
 
     @cached_property
     def view(self) -> tuple[float, float, float]:
-        """Centre x, y and half-width of the square that shows the arena and the ways of robot, vase
-        and box.
+        """Centre x, y and half-width of the square that shows the arena and the ways of all that
+        moves.
         """
         places = []
         for state in self.states:
-            there = poses(state)
-            for mover in ("robot", "vase", "box"):
-                if mover in there:
-                    places.append(there[mover][0, :2])
+            there = poses(self.top_view, state)
+            for mover in ("robot", *self.top_view.movers):
+                places.append(there[mover][0, :2])
         ways = np.array(places)
         edge = EXTENT + ROOM
         low = np.minimum(ways.min(axis=0) - CLEAR, -edge)
@@ -90,50 +89,14 @@ def top_view(task: Any) -> TopView:
     return view
 
 
-def yaw(quaternion: np.ndarray) -> np.ndarray:
-    """Heading of a body, seen from above. quaternion [..., 4] as w, x, y, z."""
-    w, x, y, z = np.moveaxis(quaternion, -1, 0)
-    sine = 2 * (w * z + x * y)
-    cosine = 1 - 2 * (y * y + z * z)
-    return np.arctan2(sine, cosine)
-
-
-def poses(state: Any) -> dict[str, np.ndarray]:
-    """Kind -> [n, 3]: x, y, yaw of every such thing in the world, by the fields that the state
-    has.
-    """
+def poses(view: TopView, state: Any) -> Poses:
+    """Where the robot and all things of the world are."""
     robot = state.agent[None, :3]
     pays = np.sum(state.cost) > 0
-    found = {"robot": robot, "nose": robot, "alarm": robot if pays else robot[:0]}
-    if hasattr(state, "hazards"):
-        kind = "wide hazard" if hasattr(state, "box") else "hazard"
-        found[kind] = _standing(state.hazards)
-    if hasattr(state, "goal"):
-        found["goal"] = _standing(state.goal[None])
-    if hasattr(state, "buttons"):
-        is_goal = np.arange(len(state.buttons)) == state.goal_button
-        found["goal button"] = found["ring"] = _standing(state.buttons[is_goal])
-        found["button"] = _standing(state.buttons[~is_goal])
-        found["orbit"] = state.anchors
-        found["gremlin"] = _free(state.gremlins)
-    if hasattr(state, "vase"):
-        found["vase"] = _free(state.vase[None])
-    if hasattr(state, "box"):
-        found["box"] = found["post"] = _free(state.box[None])
-        found["pillar"] = _standing(state.pillar[None])
-    return found
+    alarm = robot if pays else robot[:0]
+    return {"robot": robot, "nose": robot, "alarm": alarm, **view.things(state)}
 
 
 def lidar(state: State) -> np.ndarray:
     """[groups, 16] readings in [0, 1]."""
     return np.asarray(state.obs)[SENSORS:].reshape(-1, BINS)
-
-
-def _standing(xy: np.ndarray) -> np.ndarray:
-    """[n, 2] -> [n, 3]: things without a heading."""
-    return np.column_stack([xy, np.zeros(len(xy))])
-
-
-def _free(bodies: np.ndarray) -> np.ndarray:
-    """[n, 13] -> [n, 3]: free bodies seen from above."""
-    return np.column_stack([bodies[:, :2], yaw(bodies[:, 3:7])])

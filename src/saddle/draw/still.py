@@ -1,5 +1,6 @@
 """One episode as a still: the whole way, light to dark, with the places where cost was paid."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,18 +59,17 @@ def draw_trail(ax: Axes, episode: Episode) -> None:
 
 def draw_past(ax: Axes, episode: Episode) -> None:
     """Goals that were reached, and the way of a box or vase that was moved."""
-    first = episode.states[0]
+    poses = partial(scene.poses, episode.top_view)
     goals = episode.goals
-    if hasattr(first, "goal") and goals is not None:
+    if "goal" in poses(episode.states[0]) and goals is not None:
         # After the step that reached it there is another goal.
-        before: list[Any] = [episode.states[step - 1] for step in np.flatnonzero(goals).tolist()]
-        reached = np.array([state.goal for state in before]).reshape(-1, 2)
+        before = [episode.states[step - 1] for step in np.flatnonzero(goals).tolist()]
+        reached = np.array([poses(state)["goal"][0, :2] for state in before]).reshape(-1, 2)
         _, _, half_width = episode.view
         _reached_goals(ax, reached, LABEL_ROOM * half_width)
-    for kind in ("vase", "box"):
-        if hasattr(first, kind):
-            way = np.array([scene.poses(state)[kind][0] for state in episode.states])
-            _moved(ax, kind, way)
+    for kind in episode.top_view.movers:
+        way = np.array([poses(state)[kind][0] for state in episode.states])
+        _moved(ax, kind, way)
 
 
 def _reached_goals(ax: Axes, goals: np.ndarray, room: float) -> None:

@@ -32,6 +32,7 @@ class World:
     def __init__(
         self, ax: Axes, view: TopView, lidar: bool = False, animated: bool = False
     ) -> None:
+        self._view = view
         self._patches = {}
         for order, (kind, look) in enumerate(LOOKS.items()):
             over_trail = kind in ("alarm", "nose", "robot")
@@ -61,7 +62,7 @@ class World:
 
     def update(self, state: State) -> None:
         """Move everything to where the state has it."""
-        there = scene.poses(state)
+        there = scene.poses(self._view, state)
         nowhere = np.zeros((0, 3))
         for kind, patch in self._patches.items():
             patch.set_path(placed(LOOKS[kind].outline, there.get(kind, nowhere)))

@@ -7,12 +7,12 @@ import math
 from typing import Any, TypeVar
 
 from saddle import references
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, did_you_mean
 from saddle.learners.conditioned.settings import Conditioned
 from saddle.learners.ppo.settings import PPO
 from saddle.learners.sac.settings import SAC
 from saddle.learners.settings import LearnerSettings, plain
-from saddle.plugins import did_you_mean, plugins
+from saddle.plugins import plugins
 
 ENTRY_POINTS = "saddle.learners"
 """The group under which a package names its learners: `name = "module:SettingsClass"`."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from saddle import palette, references
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, did_you_mean
 from saddle.multipliers.antiwindup import AntiWindupPID
 from saddle.multipliers.ascent import GradientAscent
 from saddle.multipliers.augmented import AugmentedLagrangian
@@ -21,7 +21,7 @@ from saddle.multipliers.optimistic import OptimisticAscent
 from saddle.multipliers.pid import PID
 from saddle.multipliers.regularised import RegularisedAscent
 from saddle.multipliers.rule import Rule
-from saddle.plugins import did_you_mean, plugins
+from saddle.plugins import plugins
 
 ENTRY_POINTS = "saddle.rules"
 """The group under which a package names its rules: `name = "module:Class"`."""

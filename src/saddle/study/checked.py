@@ -3,14 +3,13 @@ nearest name.
 """
 
 import dataclasses
-import difflib
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from saddle import hints
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, did_you_mean
 from saddle.study.lines import line_of
 
 Place = tuple[str | int, ...]
@@ -86,9 +85,8 @@ class Source:
         return SaddleError(f"{where}: {message}")
 
     def _suggest(self, key: str, valid: Sequence[str], at: Place) -> str:
-        close = difflib.get_close_matches(key, valid, n=1, cutoff=0.6)
-        if close:
-            return f"; did you mean {close[0]!r}?"
+        if near := did_you_mean(key, valid):
+            return near
         for table, kind in self.tables.items():
             if key in _field_names(kind) and in_words(at) != table:
                 return f"; it belongs into [{table}]"

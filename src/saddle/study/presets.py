@@ -1,13 +1,12 @@
 """Studies that come with Saddle."""
 
-import difflib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, did_you_mean
 from saddle.learners import SAC, Layout, LearnerSettings, Precision
 from saddle.learners.ppo.sizes import LAPTOP
 from saddle.learners.sac import sizes as sac_sizes
@@ -260,8 +259,7 @@ def _named(name: str) -> Plan:
         return read_file(path)
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise SaddleError(f"there is no study file {name}")
-    close = difflib.get_close_matches(name, PRESETS, n=1, cutoff=0.4)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(name, PRESETS, cutoff=0.4)
     raise SaddleError(
         f"unknown study {name!r}{hint}; presets are {', '.join(PRESETS)}, or name a .toml file"
     )

@@ -24,7 +24,7 @@ from saddle.tasks.point.shared import (
     stepped,
     yaws,
 )
-from saddle.tasks.point.view import TopView
+from saddle.tasks.point.view import Poses, TopView, free, standing
 from saddle.tasks.rare import patch_rare
 from saddle.tasks.spec import TaskSpec
 from saddle.tasks.task import State, pytree
@@ -56,6 +56,20 @@ class ButtonState(State):
     button_cost_active: Array  # [] bool, the timer was 0 at that step, so that wrong buttons cost
 
 
+def things(state: ButtonState) -> Poses:
+    """Where the hazards, the buttons, and the gremlins with their orbits are."""
+    buttons = np.asarray(state.buttons)
+    is_goal = np.arange(len(buttons)) == np.asarray(state.goal_button)
+    return {
+        "hazard": standing(np.asarray(state.hazards)),
+        "goal button": standing(buttons[is_goal]),
+        "ring": standing(buttons[is_goal]),
+        "button": standing(buttons[~is_goal]),
+        "orbit": np.asarray(state.anchors),
+        "gremlin": free(np.asarray(state.gremlins)),
+    }
+
+
 @dataclass(frozen=True)
 class Button(PointTask):
     """The task. `timer_at_reset` is 0 in the reference's release 1.0.0 and 10 in its later
@@ -64,7 +78,7 @@ class Button(PointTask):
 
     timer_at_reset: int = 0
     spec: TaskSpec = specs.BUTTON
-    top_view: ClassVar[TopView] = TopView(("button", "goal", "hazard", "gremlin"))
+    top_view: ClassVar[TopView] = TopView(("button", "goal", "hazard", "gremlin"), things)
 
     def __post_init__(self) -> None:
         if self.timer_at_reset not in (0, GRACE):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.tasks.point import body, layout, mjcf, scripted, specs, world
@@ -20,7 +21,7 @@ from saddle.tasks.point.shared import (
     start_with_goal,
     stepped,
 )
-from saddle.tasks.point.view import TopView
+from saddle.tasks.point.view import Poses, TopView, free, standing
 from saddle.tasks.spec import TaskSpec
 from saddle.tasks.task import State, pytree
 
@@ -45,12 +46,21 @@ class GoalState(State):
     goal_met: Array  # [] bool, the step that led here reached the goal
 
 
+def things(state: GoalState) -> Poses:
+    """Where the goal, the hazards and the vase are."""
+    return {
+        "hazard": standing(np.asarray(state.hazards)),
+        "goal": standing(np.asarray(state.goal)[None]),
+        "vase": free(np.asarray(state.vase)[None]),
+    }
+
+
 @dataclass(frozen=True)
 class Goal(PointTask):
     """The task."""
 
     spec: TaskSpec = specs.GOAL
-    top_view: ClassVar[TopView] = TopView(("goal", "hazard", "vase"))
+    top_view: ClassVar[TopView] = TopView(("goal", "hazard", "vase"), things, movers=("vase",))
 
     def reset(self, key: Array) -> GoalState:
         """A layout by rejection, everything at rest."""

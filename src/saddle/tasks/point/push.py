@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from saddle.tasks.point import body, layout, mjcf, scripted, specs, world
@@ -19,7 +20,7 @@ from saddle.tasks.point.shared import (
     start_with_goal,
     stepped,
 )
-from saddle.tasks.point.view import TopView
+from saddle.tasks.point.view import Poses, TopView, free, standing
 from saddle.tasks.spec import TaskSpec
 from saddle.tasks.task import State, pytree
 
@@ -47,12 +48,26 @@ class PushState(State):
     goal_met: Array  # [] bool, the step that led here brought the box to the goal
 
 
+def things(state: PushState) -> Poses:
+    """Where the goal, the hazards, the pillar and the box with its posts are."""
+    box = free(np.asarray(state.box)[None])
+    return {
+        "wide hazard": standing(np.asarray(state.hazards)),
+        "goal": standing(np.asarray(state.goal)[None]),
+        "box": box,
+        "post": box,
+        "pillar": standing(np.asarray(state.pillar)[None]),
+    }
+
+
 @dataclass(frozen=True)
 class Push(PointTask):
     """The task."""
 
     spec: TaskSpec = specs.PUSH
-    top_view: ClassVar[TopView] = TopView(("goal", "hazard", "pillar", "box"))
+    top_view: ClassVar[TopView] = TopView(
+        ("goal", "hazard", "pillar", "box"), things, movers=("box",)
+    )
 
     def reset(self, key: Array) -> PushState:
         """A layout by rejection, everything at rest."""
