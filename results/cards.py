@@ -24,6 +24,7 @@ RESULTS = Path(__file__).resolve().parent
 COMMITS = {
     "circle1": "d17c287",
     "circle1-dial": "d3e81bc",
+    "goal1-dial": "d3e81bc",
     "halfcheetah-dial": "d3e81bc",
     "goal1": "d17c287",
     "halfcheetah": "7123ac5",
