@@ -74,10 +74,15 @@ def card(folder: Path, python: str | None) -> dict[str, Any]:
 
 
 def dialled(folder: Path, limits: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """Lambda and limit, of those limits that the policy's dial can keep."""
+    """Lambda and limit, of those limits that the policy's dial can keep; of limits with the same
+    lambda the first.
+    """
+    told = set()
     for found in saddle.dial(folder, limits, seed=SEARCH_SEED):
-        if found.verdict in ("kept", "does not bind"):
-            yield float(f"{found.multipliers[0]:.4g}"), found.limits[0]
+        lam = float(f"{found.multipliers[0]:.4g}")
+        if found.verdict in ("kept", "does not bind") and lam not in told:
+            told.add(lam)
+            yield lam, found.limits[0]
 
 
 def played(

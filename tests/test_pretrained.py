@@ -53,7 +53,7 @@ def error(found, episodes):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_agrees_with_the_card(name):
-    """Of 84 such numbers one beyond 3.5 standard errors would be no chance."""
+    """Of 80 such numbers one beyond 3.5 standard errors would be no chance."""
     card = pretrained.read_card(folder_of(name))
     for here in card.settings:
         there = here.verified
