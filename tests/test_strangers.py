@@ -183,6 +183,7 @@ def test_limits_may_be_one_number_and_studies_may_stand_for_their_paths(trained)
     (part,) = saddle.analyze(trained, limits=0.25).tasks
     assert part.task == BANDIT
     one_line(saddle.analyze, trained, limits="25", match="they must be numbers")
+    one_line(saddle.dial, trained, "25", match="they must be numbers")
     assert len(saddle.evaluate(trained, episodes=2)) == 4
     one_line(saddle.evaluate, trained, multipliers=(1.0,), match="has a dial; leave --lambda out")
     one_line(saddle.dial, trained, 0.25, match="holds no policy with a dial")

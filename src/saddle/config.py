@@ -1,10 +1,12 @@
 """What a run is: its seed, its rule and its limits. Without JAX."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from saddle.errors import SaddleError
+from saddle.hints import Unfit, fitting
 from saddle.multipliers.fixed import Fixed
 from saddle.multipliers.rule import Rule
 
@@ -25,6 +27,34 @@ def whole(name: str, value: float) -> int:
     if not math.isfinite(value) or value != int(value):
         raise SaddleError(f"{name} is {value}; it must be a whole number, such as 20000 or 1e6")
     return int(value)
+
+
+Limits = float | Sequence[float] | Sequence[Sequence[float]]
+"""Cost limits; with several constraints one of each, or a sequence of such sets."""
+
+
+def sets_of_limits(limits: Limits) -> tuple[tuple[float, ...], ...]:
+    """The sets, and numbers together as one more."""
+    if isinstance(limits, int | float):
+        return ((limits,),)
+    sets: list[tuple[float, ...]] = []
+    alone: list[Any] = []
+    for limit in limits:
+        if isinstance(limit, Sequence) and not isinstance(limit, str):
+            sets.append(limit_numbers(limit))
+        else:
+            alone.append(limit)
+    if alone:
+        sets.append(limit_numbers(alone))
+    return tuple(sets)
+
+
+def limit_numbers(limits: Any) -> tuple[float, ...]:
+    """Cost limits that are numbers indeed."""
+    try:
+        return fitting(limits, tuple[float, ...])
+    except Unfit:
+        raise SaddleError(f"limits are {limits!r}; they must be numbers, as (10, 25)") from None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from saddle import open_study, policies, tasks
 from saddle.analysis.findings import Estimate
 from saddle.analysis.summary import mean_estimate
-from saddle.config import whole
+from saddle.config import Limits, sets_of_limits, whole
 from saddle.errors import SaddleError
 from saddle.multipliers import Lambda, lambda_of
 from saddle.policies import DialPolicy
@@ -95,7 +95,7 @@ class _Played(NamedTuple):
 
 def dial(
     path: Study | Path | str,
-    limits: float | Sequence[float] | Sequence[Sequence[float]],
+    limits: Limits,
     *,
     episodes: int = 100,
     seed: int = 0,
@@ -116,12 +116,11 @@ def dial(
         )
     check_seeds([seed])
     found = []
-    if isinstance(limits, int | float):
-        limits = (limits,)
+    wanted = sets_of_limits(limits)
     for run, policy in _dials(folder_of(path)):
         if task is not None:
             policy = DialPolicy(task, policy.form, policy.weights, policy.dial)
-        found += search(run, policy, _sets(limits, policy), episodes, seed, as_trained)
+        found += search(run, policy, _sets(wanted, policy), episodes, seed, as_trained)
     return found
 
 
@@ -159,22 +158,11 @@ def _dials(path: Path) -> list[tuple[str, DialPolicy]]:
     return found
 
 
-def _sets(
-    limits: Sequence[float] | Sequence[Sequence[float]], policy: DialPolicy
-) -> list[tuple[float, ...]]:
+def _sets(sets: Sequence[tuple[float, ...]], policy: DialPolicy) -> Sequence[tuple[float, ...]]:
     """The sets of limits, one for each constraint; with one constraint every number is a set."""
     constraints = tasks.spec_of(policy.task).constraints
-    numbers: list[float] = []
-    sets: list[tuple[float, ...]] = []
-    for limit in limits:
-        if isinstance(limit, Sequence):
-            sets.append(tuple(limit))
-        else:
-            numbers.append(limit)
     if len(constraints) == 1:
-        sets = [(float(limit),) for limit in itertools.chain(numbers, *sets)]
-    elif numbers:
-        sets.append(tuple(numbers))
+        sets = [(limit,) for limit in itertools.chain(*sets)]
     for one in sets:
         if len(one) != len(constraints):
             raise SaddleError(

@@ -16,9 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from saddle import notebook, tasks
-from saddle.config import PUBLISHED_STEPS, USUAL_LIMIT, Member, whole
+from saddle.config import (
+    PUBLISHED_STEPS,
+    USUAL_LIMIT,
+    Limits,
+    Member,
+    limit_numbers,
+    sets_of_limits,
+    whole,
+)
 from saddle.errors import SaddleError
-from saddle.hints import Unfit, fitting
 from saddle.learners import PPO, LearnerSettings
 from saddle.machine import show_cores_to_jax
 from saddle.multipliers import Fixed, Rule
@@ -45,8 +52,6 @@ if TYPE_CHECKING:
 Told = TypeVar("Told")
 OnEpoch = Callable[[EpochDone], None]
 OnMessage = Callable[[str], None]
-Limits = float | Sequence[float] | Sequence[Sequence[float]]
-"""Cost limits; with several constraints one of each, or a sequence of such sets."""
 
 
 def train(
@@ -76,7 +81,7 @@ def train(
     """
     _check_kind("rule", rule, Rule | None, "a rule, as saddle.PID()")
     _check_kind("learner", learner, LearnerSettings, "a learner's settings, as saddle.PPO()")
-    own = (limits,) if isinstance(limits, int | float) else _numbers(limits)
+    own = (limits,) if isinstance(limits, int | float) else limit_numbers(limits)
     plan = training_plan(task, rule, own, whole("seeds", seeds), whole("steps", steps), learner)
     return run_study(
         plan,
@@ -175,7 +180,9 @@ def frontier(
     name = name_of(
         task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
     )
-    wish = Wish(name, _limit_sets(limits), whole("seeds", seeds), count, lambdas, learner, method)
+    wish = Wish(
+        name, sets_of_limits(limits), whole("seeds", seeds), count, lambdas, learner, method
+    )
     path = Path(f"frontier-{short(name)}") if out is None else Path(out)
     spec = tasks.spec_of(name)
     kinds = tracker_kinds(log)
@@ -230,32 +237,8 @@ def analyze(
     from saddle.analysis.from_store import analyze_store
 
     path = folder_of(study)
-    options = Options.of_command(_limit_sets(limits), published, constraint, unfinished)
+    options = Options.of_command(sets_of_limits(limits), published, constraint, unfinished)
     return analyze_store(path, options)
-
-
-def _limit_sets(limits: Limits) -> tuple[tuple[float, ...], ...]:
-    """The sets, and numbers together as one more."""
-    if isinstance(limits, int | float):
-        return ((limits,),)
-    sets: list[tuple[float, ...]] = []
-    alone: list[Any] = []
-    for limit in limits:
-        if isinstance(limit, Sequence) and not isinstance(limit, str):
-            sets.append(_numbers(limit))
-        else:
-            alone.append(limit)
-    if alone:
-        sets.append(_numbers(alone))
-    return tuple(sets)
-
-
-def _numbers(limits: Any) -> tuple[float, ...]:
-    """Cost limits that are numbers indeed."""
-    try:
-        return fitting(limits, tuple[float, ...])
-    except Unfit:
-        raise SaddleError(f"limits are {limits!r}; they must be numbers, as (10, 25)") from None
 
 
 def _check_kind(name: str, value: Any, kind: Any, wanted: str) -> None:
