@@ -157,7 +157,7 @@ def test_an_episode_is_played_and_its_course_drawn(task, tmp_path, capsys):
     with Image.open(tmp_path / "x.png") as picture:
         assert picture.size == (1920, 1440)
     for words, complaint in {
-        ("--out", str(tmp_path / "x.gif")): "has no scene to film; write a .png",
+        ("--out", str(tmp_path / "x.gif")): "has no scene to film and does not draw itself",
         ("--out", str(tmp_path / "y.png"), "--lidar"): "has no lidar to draw",
         ("--out", str(tmp_path / "y.png"), "--policy", "scripted"): "has no scripted policy",
     }.items():

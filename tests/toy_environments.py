@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,43 @@ class Drift:
 
     def observed(self):
         return self.place.astype(np.float32)
+
+
+class Paints(Drift):
+    """It draws fifty times its steps, and how its seed ends, as Gymnasium's do."""
+
+    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 5}  # noqa: RUF012
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def render(self) -> Any:
+        if self.render_mode is None:
+            return None
+        picture = np.zeros((6, 10, 3), np.uint8)
+        picture[..., 0] = 50 * self.t
+        picture[..., 1] = (self.seed_used or 0) % 256
+        return picture
+
+
+class PaintsIfCalledSo(Drift):
+    """As Gym's did before 0.26, with a fourth channel."""
+
+    metadata = {"render.modes": ["human", "rgb_array"]}  # noqa: RUF012
+
+    def render(self, mode="human"):
+        assert mode == "rgb_array"
+        return np.full((400, 2000, 4), self.t, np.uint8)
+
+
+class PaintsBadly(Paints):
+    def render(self):
+        return super().render().astype(float)
+
+
+class PaintsNothing(Paints):
+    def render(self):
+        raise RuntimeError("no screen")
 
 
 class Unpicklable(Drift):

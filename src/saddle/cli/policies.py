@@ -71,7 +71,8 @@ def play(
     """Play one episode and draw it: a point task from above, with the robot's way; a velocity task
     from the side.
 
-    Of a task that has no scene, reward and costs in time are drawn.
+    Of other tasks reward and costs in time are drawn, and of environments what they draw of
+    themselves, if they have the render mode 'rgb_array': a film takes that.
     """
     from saddle.verbs.play import play
 

@@ -50,7 +50,7 @@ def save_gif(film: "Film", out: Path) -> None:
         Image.fromarray(film.frame(step)).quantize(palette=palette, dither=Image.Dither.NONE)
         for step in film.steps
     )
-    durations = [1000 // FPS] * (len(film.steps) - 1) + [int(1000 * HOLD)]
+    durations = [round(1000 / film.fps)] * (len(film.steps) - 1) + [int(1000 * HOLD)]
     next(frames).save(out, "GIF", save_all=True, append_images=frames, duration=durations, loop=0)
 
 
@@ -65,7 +65,7 @@ def save_mp4(film: "Film", out: Path) -> None:
         "-s",
         f"{width}x{height}",
         "-r",
-        str(FPS),
+        f"{film.fps:g}",
         "-i",
         "-",
     ]
@@ -116,6 +116,7 @@ class Film:
     """Frames of some env steps of an episode."""
 
     steps: list[int]
+    fps: float = FPS
 
     def frame(self, step: int) -> np.ndarray:
         """The picture after `step` env steps, [height, width, 3] uint8."""
@@ -126,7 +127,7 @@ class Film:
         for step in self.steps[:-1]:
             yield self.frame(step)
         last = self.frame(self.steps[-1])
-        for _ in range(int(FPS * HOLD)):
+        for _ in range(max(1, int(self.fps * HOLD))):
             yield last
 
 

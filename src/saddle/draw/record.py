@@ -6,9 +6,12 @@ import jax
 import numpy as np
 from jax import Array
 
+from saddle.draw.course import Course, stride
+from saddle.draw.pictures import Pictures
 from saddle.gym import programs
 from saddle.policies import Policy
 from saddle.tasks import HostTask, Task
+from saddle.tasks.host import HostWorlds, PicturedWorlds, close_worlds
 from saddle.tasks.velocity.engines import NativeTask
 
 if TYPE_CHECKING:
@@ -31,25 +34,60 @@ def states(task: Task, policy: Policy, key: Array, steps: int) -> list:
     return jax.device_get(found)
 
 
-def totals(task: HostTask, policy: Policy, seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rewards [T + 1] and costs [T + 1, m] of one episode, at most `steps` of it; 0 at the
-    reset.
+def pictured(task: Task | HostTask) -> PicturedWorlds | None:
+    """One world of the task that draws itself, if the task has such worlds."""
+    member = getattr(task, "pictured", None)
+    return None if member is None else member()
+
+
+def course(
+    worlds: HostWorlds,
+    seen: PicturedWorlds | None,
+    policy: Policy,
+    name: str,
+    seed: int,
+    steps: int,
+) -> Course:
+    """An episode of one world, at most `steps` of it, after which the world is closed. name: of the
+    policy; seen: the same world, where it is to draw itself.
     """
-    worlds = task.worlds(1, 1)
+    try:
+        return _played(worlds, seen, policy, name, seed, steps)
+    finally:
+        close_worlds(worlds)
+
+
+def _played(
+    worlds: HostWorlds,
+    seen: PicturedWorlds | None,
+    policy: Policy,
+    name: str,
+    seed: int,
+    steps: int,
+) -> Course:
+    spec = worlds.spec
     act = jax.jit(policy)
     obs = worlds.reset(np.array([seed], np.uint64))
     rewards = [0.0]
-    costs = [np.zeros(len(task.spec.constraints))]
-    for draw in _draws(jax.random.key(seed), steps):
-        seen = np.asarray(obs[0], np.float32)
-        action = np.asarray(act(seen, draw), np.float32)
+    costs = [np.zeros(len(spec.constraints))]
+    pictures = None
+    if seen is not None:
+        pictures = Pictures()
+        pictures.keep(0, seen.picture())
+    for step, draw in enumerate(_draws(jax.random.key(seed), steps), 1):
+        action = np.asarray(act(np.asarray(obs[0], np.float32), draw), np.float32)
         now = worlds.step(action[None])
         obs = now.obs
         rewards.append(float(now.reward[0]))
         costs.append(np.asarray(now.cost[0]))
-        if now.terminated[0] or now.truncated[0]:
+        ended = now.terminated[0] or now.truncated[0]
+        if seen is not None and pictures is not None:
+            is_last = ended or step == steps
+            if is_last or step % stride(spec) == 0:
+                pictures.keep(step, seen.picture())
+        if ended:
             break
-    return np.array(rewards), np.array(costs)
+    return Course(spec, name, seed, np.array(rewards), np.array(costs), pictures)
 
 
 def body(task: NativeTask, policy: Policy, name: str, seed: int, steps: int) -> "Run":

@@ -7,7 +7,7 @@ compiled policy; the learner sees the same Rollout from both.
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float, Num, UInt64
+from jaxtyping import Bool, Float, Num, UInt8, UInt64
 
 from saddle.errors import SaddleError
 from saddle.tasks.spec import TaskSpec
@@ -57,6 +57,16 @@ class HostWorlds(Protocol):
         """Go on from what `save` returned. Worlds that cannot be saved tell which of them began a
         new episode.
         """
+        ...
+
+
+class PicturedWorlds(HostWorlds, Protocol):
+    """One world that can be seen: what the optional member `pictured()` of a host task returns, or
+    None where there is nothing to see after all.
+    """
+
+    def picture(self) -> UInt8[np.ndarray, "height width 3"]:
+        """What the world looks like after its last step, before any new episode began."""
         ...
 
 

@@ -10,12 +10,14 @@ import numpy as np
 from saddle import files, policies
 from saddle.dial_search import dial
 from saddle.draw import Episode, course, film, record, still
+from saddle.draw.course import Course
 from saddle.errors import SaddleError
 from saddle.gym import checks
 from saddle.gym.choose import choose
 from saddle.multipliers import Lambda, lambda_of
 from saddle.policies import Policy
 from saddle.tasks import HostTask, State, Task, TaskSpec
+from saddle.tasks.host import PicturedWorlds
 from saddle.tasks.velocity.engines import NativeTask
 
 WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
@@ -115,21 +117,47 @@ def _states(task: Task, asked: _Asked) -> list[State]:
 
 
 def _play_unseen(task: Task | HostTask, asked: _Asked) -> None:
-    """For a task that has no scene: its reward and costs in time are drawn."""
+    """For a task that has no scene: its reward and costs in time are drawn, and what its world
+    draws of itself.
+    """
     _no_lidar(task, asked.lidar)
-    if asked.out.suffix.lower() != ".png":
+    _writer(asked.out)
+    kind = asked.out.suffix.lower()
+    write = {".png": course.write_still, ".gif": course.write_gif, ".mp4": course.write_mp4}[kind]
+    seen = record.pictured(task)
+    if kind != ".png" and seen is None:
         raise SaddleError(
-            f"{task.spec.name} has no scene to film; write a .png, which shows its reward and costs"
+            f"{task.spec.name} has no scene to film and does not draw itself, as environments do "
+            f"by the render mode 'rgb_array'; write a .png, which shows its reward and costs"
         )
     with _replacing(asked.out) as unfinished:
         if isinstance(task, HostTask):
-            rewards, costs = record.totals(task, asked.policy, asked.seed, asked.steps)
+            played = _course_of_host(task, seen, asked)
         else:
-            states = _states(task, asked)
-            rewards = np.array([float(state.reward) for state in states])
-            costs = np.array([state.cost for state in states])
-        course.write(task.spec, asked.name, asked.seed, rewards, costs, unfinished)
-    _say(asked.out, rewards, costs.sum(axis=1))
+            played = _course(task, asked)
+        write(played, unfinished)
+    _say(asked.out, played.reward, played.cost.sum(axis=1))
+
+
+def _course(task: Task, asked: _Asked) -> Course:
+    """An episode of a JAX task."""
+    states = _states(task, asked)
+    rewards = np.array([float(state.reward) for state in states])
+    costs = np.array([state.cost for state in states])
+    return Course(task.spec, asked.name, asked.seed, rewards, costs)
+
+
+def _course_of_host(task: HostTask, seen: PicturedWorlds | None, asked: _Asked) -> Course:
+    """An episode of a host task. A still does without pictures where they cannot be had."""
+    about = (asked.policy, asked.name, asked.seed, asked.steps)
+    if seen is not None:
+        try:
+            return record.course(seen, seen, *about)
+        except SaddleError as error:
+            if asked.out.suffix.lower() != ".png":
+                raise
+            print(f"drawn without pictures: {error}")
+    return record.course(task.worlds(1, 1), None, *about)
 
 
 def _no_lidar(task: Task | HostTask, lidar: bool) -> None:

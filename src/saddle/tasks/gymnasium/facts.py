@@ -51,6 +51,8 @@ class Facts:
     """Worlds that it steps at once; 0 of an ordinary environment."""
     way: str | None
     """How a world can be saved, if it can."""
+    pictures: bool
+    """Whether it says that it can draw itself."""
     world_bytes: int
     """Memory that one more world takes, roughly."""
     python: str
@@ -91,6 +93,7 @@ def facts_of(environment: Environment) -> Facts:
         problems=tuple(found["problems"]),
         batch=found["batch"],
         way=found["way"],
+        pictures=found["pictures"],
         world_bytes=found["world_bytes"],
         python=found["python"],
     )
@@ -107,9 +110,11 @@ def announce(environment: Environment) -> None:
         references.announce(f"{', '.join(modules)}{by}", environment.name)
 
 
-def configuration(environment: Environment, costs: tuple[Cost, ...] = ()) -> dict[str, Any]:
+def configuration(
+    environment: Environment, costs: tuple[Cost, ...] = (), pictured: bool = False
+) -> dict[str, Any]:
     """What a process has to know to make such environments. costs: those that were found, where
-    nobody named any.
+    nobody named any; pictured: whether they are to draw themselves.
     """
     foreign = environment.python is not None
     reward = environment.reward
@@ -120,6 +125,7 @@ def configuration(environment: Environment, costs: tuple[Cost, ...] = ()) -> dic
         "path": None if foreign else sys.path,
         "folder": _current_folder(),
         "length": environment.length,
+        "pictured": pictured,
         "reward": None if reward is None else str(reward),
         "costs": [_plain(place, cost) for place, cost in enumerate(environment.costs or costs)],
     }

@@ -30,6 +30,10 @@ LAST_WORDS = 2000  # bytes of what a process printed that are looked at when it 
 # One process a core: threads of their own would only get in each other's way.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
+WITHOUT_DISPLAY = {"MUJOCO_GL": "egl"}
+"""How environments draw themselves where there is no screen."""
+
 
 class Process:
     """Starts a worker, gives it commands and waits for its answers.
@@ -58,7 +62,9 @@ class Process:
         if "memory" in config:
             passed.append(config["memory"])
         try:
-            self._process = _started(python or sys.executable, theirs, passed, self._files())
+            self._process = _started(
+                python or sys.executable, theirs, passed, self._files(), config["pictured"]
+            )
         except OSError as error:
             os.close(self._replies)
             self._output.close()
@@ -181,6 +187,8 @@ class Process:
             )
         if phase == wire.RESETTING:
             return self._of(world, "reset")
+        if phase == wire.DRAWING:
+            return self._of(world, "render")
         if phase == wire.SAVING:
             return f"{self._called}, saving its worlds"
         return self._called
@@ -198,10 +206,16 @@ def _file_for_output() -> IO[bytes]:
 
 
 def _started(
-    python: str, replies: int, passed: list[int], files: tuple[IO[bytes], IO[bytes]]
+    python: str,
+    replies: int,
+    passed: list[int],
+    files: tuple[IO[bytes], IO[bytes]],
+    pictured: bool,
 ) -> subprocess.Popen[bytes]:
     """In a session of its own: a Ctrl-C is ours to answer, and what it starts ends with it."""
-    settings = {name: "1" for name in ONE_THREAD if name not in os.environ}
+    settings = dict.fromkeys(ONE_THREAD, "1")
+    if pictured and not any(os.environ.get(name) for name in DISPLAYS):
+        settings |= WITHOUT_DISPLAY
     return subprocess.Popen(
         [python, "-u", str(WORKER), str(replies)],
         stdin=subprocess.PIPE,
@@ -209,7 +223,7 @@ def _started(
         stderr=files[1],
         pass_fds=passed,
         start_new_session=True,
-        env=os.environ | settings,
+        env=settings | os.environ,
         bufsize=0,
     )
 

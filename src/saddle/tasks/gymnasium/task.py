@@ -58,3 +58,9 @@ class EnvironmentTask:
     def worlds(self, n: int, threads: int | None = None) -> EnvironmentWorlds:
         """N worlds, stepped in as many processes as `threads` says, one a core unless given."""
         return EnvironmentWorlds(self.environment, self.facts, self.spec, n, threads)
+
+    def pictured(self) -> EnvironmentWorlds | None:
+        """One world that can be seen, where the environment says that it draws itself."""
+        if not self.facts.pictures:
+            return None
+        return EnvironmentWorlds(self.environment, self.facts, self.spec, 1, 1, pictured=True)

@@ -17,7 +17,7 @@ from saddle.machine import cores_to_use
 from saddle.tasks.gymnasium.environment import Environment
 from saddle.tasks.gymnasium.facts import Facts, configuration
 from saddle.tasks.gymnasium.process import Process
-from saddle.tasks.gymnasium.worker import wire
+from saddle.tasks.gymnasium.worker import pictures, wire
 from saddle.tasks.gymnasium.worker.worlds import ANEW, LEAVE, RESTORE
 from saddle.tasks.host import HostStep, Restarted, check_actions
 from saddle.tasks.spec import TaskSpec
@@ -25,13 +25,15 @@ from saddle.tasks.spec import TaskSpec
 log = logging.getLogger("saddle")
 
 ALIGNED = 64  # bytes: what a processor's cache holds together
+NOT_BEGUN = "the worlds do not exist yet: call reset first"
 PLACE = ("seed", "episode", "taken")  # with the observation, where a world is
 
 
 class EnvironmentWorlds:
     """N worlds; `saddle.tasks.host.HostWorlds` says what each method does.
 
-    processes: how many step them, one a core by default; a vector environment has one.
+    processes: how many step them, one a core by default; a vector environment has one. pictured:
+    whether `picture` will be asked for.
 
     A world's first episode is that of its seed; the seeds of those after it follow from that.
     Worlds that cannot be saved are loaded at the beginning of their next episode, unless they are
@@ -45,6 +47,7 @@ class EnvironmentWorlds:
         spec: TaskSpec,
         n: int,
         processes: int | None = None,
+        pictured: bool = False,
     ) -> None:
         for what, count in (("worlds", n), ("processes", processes)):
             if count is not None and count < 1:
@@ -54,6 +57,7 @@ class EnvironmentWorlds:
         self.processes = 1 if facts.batch else min(n, processes or cores_to_use())
         self._environment = environment
         self._facts = facts
+        self._pictured = pictured
         self._started: list[Process] = []
         self._begun = False
         self._told = False
@@ -117,6 +121,15 @@ class EnvironmentWorlds:
         kept = np.ones(self.worlds, bool) if restarted is None else ~restarted.where
         self._arrays["clock"][kept] = saved["steps"][kept]
         return restarted
+
+    def picture(self) -> np.ndarray:
+        """What the first world looks like after its last step, before any new episode began:
+        [height, width, 3] uint8. One process draws: `pictured` goes with one world.
+        """
+        if not self._begun:
+            raise SaddleError(NOT_BEGUN)
+        (first,) = self._command(wire.DRAW)
+        return pictures.from_bytes(first)
 
     def close(self) -> None:
         """End the processes. A reset starts them again."""
@@ -231,7 +244,8 @@ class EnvironmentWorlds:
         )
 
     def _start(self) -> None:
-        config = configuration(self._environment, self._facts.costs) | {
+        config = configuration(self._environment, self._facts.costs, self._pictured)
+        config |= {
             "mode": "serve",
             "memory": self._memory,
             "arrays": self._layout,
@@ -265,7 +279,7 @@ class EnvironmentWorlds:
     def _check_actions(self, actions: np.ndarray) -> np.ndarray:
         """The actions, if the worlds can take them; else one line that says why not."""
         if not self._begun:
-            raise SaddleError("the worlds do not exist yet: call reset first")
+            raise SaddleError(NOT_BEGUN)
         return check_actions(self.spec, self.worlds, actions)
 
     def _check_finite(self, names: tuple[str, ...], steps: np.ndarray) -> None:

@@ -143,6 +143,10 @@ class BatchWorlds:
         for world in np.flatnonzero(where).tolist():
             self._write(obs[world], arrays["obs"][world])
 
+    def picture(self) -> np.ndarray:
+        """Nothing: its worlds cannot be seen one by one."""
+        raise Problem("the worlds of a vector environment cannot be drawn")
+
     def save(self, way: str) -> bytes:
         """Nothing: its worlds cannot be had one by one."""
         raise Problem("the worlds of a vector environment cannot be saved")

@@ -11,6 +11,7 @@ from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
 
+from . import pictures
 from .problem import Problem
 
 GYM = "gym:"
@@ -29,10 +30,14 @@ def load(reference: str) -> Any:
 
 
 class Maker:
-    """Makes environments. `functions` are cost functions that a program sent along."""
+    """Makes environments. `functions` are cost functions that a program sent along.
+
+    With `pictured` in the configuration they are asked to draw themselves.
+    """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._length: Optional[int] = config["length"]
+        self._pictured: bool = config["pictured"]
         imported = [importlib.import_module(name) for name in config["imports"]]
         self.functions: Mapping[int, Any] = {}
         self._id = ""
@@ -59,17 +64,17 @@ class Maker:
     def __call__(self, count: int) -> Any:
         """An environment; of `count` worlds, where it can be asked for so many."""
         takes = _parameters(self._make)
+        options: dict[str, Any] = self._to_draw() if self._pictured else {}
         if self._id:
-            options: dict[str, Any] = {}
             if "disable_env_checker" in takes:
                 options["disable_env_checker"] = True
             if self._length is not None and "max_episode_steps" in takes:
                 options["max_episode_steps"] = self._length
             env = self._make(self._id, **options)
         elif "num_envs" in takes:
-            env = self._make(num_envs=count)
+            env = self._make(num_envs=count, **options)
         else:
-            env = self._make()
+            env = self._make(**options)
         if hasattr(getattr(env, "spec", None), "episode_length"):
             raise Problem(
                 "it is a task of Saddle, whose costs and episode length stand in its spec; leave "
@@ -82,6 +87,13 @@ class Maker:
                     f"no {member}"
                 )
         return env
+
+    def can_draw(self, env: Any) -> bool:
+        """Whether one that is made as `env` was can draw itself, as far as it says so."""
+        return pictures.can_draw(env, asked=bool(self._to_draw()))
+
+    def _to_draw(self) -> dict[str, str]:
+        return pictures.options(_parameters(self._make), of_registry=bool(self._id))
 
 
 def _registry_make(imported: list[Any]) -> Callable[..., Any]:

@@ -45,6 +45,7 @@ def probe(maker: Maker, config: Mapping[str, Any], at: Callable[[int], None]) ->
     space.write(step.obs, row)
     facts = _facts(env, space, actions, maker, config, step, action)
     facts["batch"] = 0
+    facts["pictures"] = maker.can_draw(env)
     facts["way"] = saving.way_of(episodes, actions)
     facts["world_bytes"] = _world_bytes(maker)
     return facts
@@ -61,6 +62,7 @@ def _of_batch(env: Any, size: int, maker: Maker, config: Mapping[str, Any]) -> d
     step = Step(obs[0], reward[0], terminated[0], truncated[0], info)
     facts = _facts(env, space, actions, maker, config, step, chosen[0])
     facts["batch"] = size
+    facts["pictures"] = False
     facts["way"] = None
     facts["world_bytes"] = 0
     return facts

@@ -9,12 +9,15 @@ from typing import Any, Dict, Mapping, Union
 
 import numpy as np
 
+from . import pictures
 from .batch import BatchWorlds
 from .making import Maker, batch_size
 from .probe import probe
 from .problem import Problem
 from .signals import Signals
 from .wire import (
+    DRAW,
+    DRAWING,
     FAILED,
     FRAME,
     IDLE,
@@ -106,8 +109,11 @@ def _serve(wire: Wire, config: Mapping[str, Any], at: dict[str, Any]) -> None:
             wire.send(FRAME, worlds.save(config["way"]))
         elif command == LOAD:
             worlds.load(config["way"], wire.frame())
+        elif command == DRAW:
+            beats[PHASE] = DRAWING
+            wire.send(FRAME, pictures.to_bytes(worlds.picture()))
         spent[config["number"]] = worlds.spent
-        if command != SAVE:
+        if command not in (SAVE, DRAW):
             wire.done()
 
 
@@ -134,7 +140,7 @@ def _made(
         beats[TICKS] += 1
         beats[WORLD] += 1
         envs.append(maker(1))
-    return SingleWorlds(envs, signals, own, config["limit"], beat)
+    return SingleWorlds(envs, signals, own, config["limit"], beat, config["pictured"])
 
 
 def _described(error: BaseException, at: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,13 @@ from typing import Any, Mapping
 
 import numpy as np
 
-RESET, STEP, SAVE, LOAD = b"r", b"s", b"p", b"l"
+RESET, STEP, SAVE, LOAD, DRAW = b"r", b"s", b"p", b"l", b"d"
 DONE, FRAME, NOTE, FAILED = b"k", b"b", b"n", b"e"
 LENGTH = struct.Struct("<Q")
 BYTES_AT_ONCE = 1 << 20
 
 # What a process is at, in the column PHASE of the array `beats`
-IDLE, MAKING, RESETTING, STEPPING, SAVING = range(5)
+IDLE, MAKING, RESETTING, STEPPING, SAVING, DRAWING = range(6)
 TICKS, WORLD, PHASE = range(3)
 
 

@@ -14,11 +14,11 @@ from typing import Any, Callable, Dict, Iterable, Optional
 
 import numpy as np
 
-from . import saving
+from . import pictures, saving
 from .episodes import Episodes, seed_of
 from .signals import Signals, read_step
 from .spaces import Actions, flat
-from .wire import PHASE, RESETTING, STEPPING, TICKS, WORLD
+from .wire import DRAWING, PHASE, RESETTING, STEPPING, TICKS, WORLD
 
 LEAVE, ANEW, RESTORE = 0, 1, 2  # what a load does with a world
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # file descriptors
@@ -69,8 +69,15 @@ class SingleWorlds:
     """Ordinary environments, one a world."""
 
     def __init__(
-        self, envs: list[Any], signals: Signals, arrays: Arrays, limit: int, beat: Beat
+        self,
+        envs: list[Any],
+        signals: Signals,
+        arrays: Arrays,
+        limit: int,
+        beat: Beat,
+        pictured: bool,
     ) -> None:
+        """pictured: whether somebody asks what the first world looks like."""
         self._episodes = [Episodes(env) for env in envs]
         self._signals = signals
         self._arrays = arrays
@@ -82,12 +89,16 @@ class SingleWorlds:
         self._finals = list(arrays["final"])
         self._costs = list(arrays["cost"])
         self._reward = arrays["reward"]
+        self._pictured = pictured
+        self._last_look: Optional[np.ndarray] = None
+        """What the first world ended its episode in, until its next step."""
         self.spent = 0.0
         """Seconds in the environments' own code."""
 
     def reset(self) -> None:
         """Begin the first episode of every world's seed."""
         self._arrays["episode"][:] = 0
+        self._last_look = None
         self._begin(range(len(self._episodes)))
 
     def step(self) -> None:
@@ -118,6 +129,10 @@ class SingleWorlds:
             self._beat.look_at_output(world, arrays["taken"])
         self._beat.keep_output_small()
         arrays["obs"][:] = arrays["final"]
+        self._last_look = None
+        if self._pictured and 0 in ended:
+            self._beat.at(0, DRAWING)
+            self._last_look = pictures.picture(self._episodes[0].env)
         if ended:
             arrays["episode"][ended] += 1
             self._begin(ended)
@@ -135,6 +150,12 @@ class SingleWorlds:
             self.spent += perf_counter() - began
             self._write(obs, self._firsts[world])
             self._beat.look_at_output(world, arrays["taken"])
+
+    def picture(self) -> np.ndarray:
+        """What the first world looks like after its last step, before a new episode began."""
+        if self._last_look is not None:
+            return self._last_look
+        return pictures.picture(self._episodes[0].env)
 
     def save(self, way: str) -> bytes:
         """All worlds, one after the other; `sizes` says how long each is."""
