@@ -32,7 +32,7 @@ PROGRAMS = {
 def _as_it_was(monkeypatch, tmp_path):
     """Programs register tasks and rules, and draw; none of it stays."""
     monkeypatch.setattr(task_registry, "_TASKS", dict(task_registry._TASKS))
-    monkeypatch.setattr(rule_registry, "_RULES", dict(rule_registry._RULES))
+    monkeypatch.setattr(rule_registry.RULES, "known", dict(rule_registry.RULES.known))
     monkeypatch.chdir(tmp_path)
     pyplot.switch_backend("Agg")
     yield

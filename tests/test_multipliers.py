@@ -53,7 +53,7 @@ def example():
 @pytest.fixture
 def switch(monkeypatch):
     """The rule, known for the length of a test."""
-    monkeypatch.setattr(registry, "_RULES", dict(registry._RULES))
+    monkeypatch.setattr(registry.RULES, "known", dict(registry.RULES.known))
     return example()
 
 
@@ -73,7 +73,7 @@ def trained(tmp_path_factory):
         "3000",
     )
     with pytest.MonkeyPatch.context() as known:
-        known.setattr(registry, "_RULES", dict(registry._RULES))
+        known.setattr(registry.RULES, "known", dict(registry.RULES.known))
         example()
         assert main(["train", TASK, *words, "--out", str(out), *SMALL]) == 0
     return out
@@ -114,7 +114,7 @@ def test_a_study_file_names_it(switch, tmp_path):
 
 
 def test_rules_of_packages_are_found(monkeypatch):
-    monkeypatch.setattr(registry, "_RULES", dict(registry._RULES))
+    monkeypatch.setattr(registry.RULES, "known", dict(registry.RULES.known))
 
     class Entry:
         name = "switch"
@@ -124,7 +124,7 @@ def test_rules_of_packages_are_found(monkeypatch):
         def load(self):
             return example()
 
-    monkeypatch.setattr(registry, "_plugins_read", False)
+    monkeypatch.setattr(registry.RULES, "packages_read", False)
     asked = []
     found = lambda group: asked.append(group) or [Entry()]
     monkeypatch.setattr(importlib.metadata, "entry_points", found)
@@ -153,7 +153,7 @@ def test_a_broken_package_is_one_line_each_time(loaded, said, monkeypatch):
                 raise loaded
             return loaded
 
-    monkeypatch.setattr(registry, "_plugins_read", False)
+    monkeypatch.setattr(registry.RULES, "packages_read", False)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Entry()])
     for _ in range(2):
         with pytest.raises(

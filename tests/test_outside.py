@@ -55,8 +55,8 @@ def examples() -> str:
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """Write a package with both, and make it known for the length of a test: how, the test says."""
-    monkeypatch.setattr(learner_registry, "_LEARNERS", dict(learner_registry._LEARNERS))
-    monkeypatch.setattr(rule_registry, "_RULES", dict(rule_registry._RULES))
+    monkeypatch.setattr(learner_registry.LEARNERS, "known", dict(learner_registry.LEARNERS.known))
+    monkeypatch.setattr(rule_registry.RULES, "known", dict(rule_registry.RULES.known))
     folder = tmp_path / "site"
 
     def write(name: str, code: str, entry_points: str = "") -> None:
@@ -67,8 +67,8 @@ def package(tmp_path, monkeypatch):
             info.mkdir()
             (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
             (info / "entry_points.txt").write_text(entry_points)
-            monkeypatch.setattr(learner_registry, "_plugins_read", False)
-            monkeypatch.setattr(rule_registry, "_plugins_read", False)
+            monkeypatch.setattr(learner_registry.LEARNERS, "packages_read", False)
+            monkeypatch.setattr(rule_registry.RULES, "packages_read", False)
         monkeypatch.syspath_prepend(folder)
         importlib.invalidate_caches()
 

@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from saddle import palette, references
-from saddle.errors import SaddleError, did_you_mean
+from saddle import palette
+from saddle.classes import Classes
 from saddle.multipliers.antiwindup import AntiWindupPID
 from saddle.multipliers.ascent import GradientAscent
 from saddle.multipliers.augmented import AugmentedLagrangian
@@ -21,7 +21,6 @@ from saddle.multipliers.optimistic import OptimisticAscent
 from saddle.multipliers.pid import PID
 from saddle.multipliers.regularised import RegularisedAscent
 from saddle.multipliers.rule import Rule
-from saddle.plugins import plugins
 
 ENTRY_POINTS = "saddle.rules"
 """The group under which a package names its rules: `name = "module:Class"`."""
@@ -38,62 +37,47 @@ but none of these markers.
 
 RuleClass = TypeVar("RuleClass", bound=type[Rule])
 
-_OWN: tuple[type[Rule], ...] = (
-    Fixed,
-    GradientAscent,
-    PID,
-    AntiWindupPID,
-    AugmentedLagrangian,
-    OptimisticAscent,
-    RegularisedAscent,
-    MultiplicativeAscent,
-    LogBarrier,
-    CRPO,
-    Dial,
+
+def _name(rule: type[Rule]) -> str:
+    return rule.name
+
+
+RULES = Classes(
+    "rule",
+    Rule,
+    ENTRY_POINTS,
+    _name,
+    (
+        Fixed,
+        GradientAscent,
+        PID,
+        AntiWindupPID,
+        AugmentedLagrangian,
+        OptimisticAscent,
+        RegularisedAscent,
+        MultiplicativeAscent,
+        LogBarrier,
+        CRPO,
+        Dial,
+    ),
 )
-_RULES: dict[str, type[Rule]] = {rule.name: rule for rule in _OWN}
-_plugins_read = False
 
 
 def register_rule(rule: RuleClass) -> RuleClass:
     """Make a rule known by its name; also a decorator. Another rule of the same name is refused."""
-    known = _RULES.get(rule.name)
-    if known is not None and known is not rule:
-        raise SaddleError(
-            f"there is a rule {rule.name!r} already ({known.__module__}); choose another name"
-        )
-    _RULES[rule.name] = rule
-    return rule
+    return RULES.register(rule)
 
 
 def rules() -> dict[str, type[Rule]]:
-    """Every rule by its name, Saddle's own first. Packages are asked once, when somebody first
-    wants to know.
-    """
-    global _plugins_read
-    if not _plugins_read:
-        for found in plugins(ENTRY_POINTS, Rule, "rule"):
-            register_rule(found)
-        _plugins_read = True
-    return dict(_RULES)
+    """Every rule by its name, Saddle's own first."""
+    return RULES.all()
 
 
 def rule_class(name: str) -> type[Rule]:
     """The rule of that name, or of the reference `module:Class`; an unknown one says which there
     are.
     """
-    if references.is_reference(name):
-        found = references.load(name, "rule")
-        if not (isinstance(found, type) and issubclass(found, Rule)):
-            raise SaddleError(f"{name} is not a rule: name a class derived from saddle.Rule")
-        return found
-    known = rules()
-    if name in known:
-        return known[name]
-    raise SaddleError(
-        f"unknown rule {name!r}{did_you_mean(name, known)}; rules are {', '.join(known)}, "
-        f"or name module:Class"
-    )
+    return RULES.find(name)
 
 
 def label(name: str) -> str:
@@ -104,14 +88,14 @@ def label(name: str) -> str:
     them.
     """
     first, space, settings = name.partition(" ")
-    if first in _RULES:
-        return _RULES[first].label + space + settings
+    if first in RULES.known:
+        return RULES.known[first].label + space + settings
     return name.replace("_", " ")
 
 
 def labels() -> dict[str, str]:
     """The labels of the rules that are known here, by name."""
-    return {name: rule.label for name, rule in _RULES.items()}
+    return {name: rule.label for name, rule in RULES.known.items()}
 
 
 def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -119,7 +103,7 @@ def looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     free = itertools.cycle(FREE_LOOKS)
     for name in sorted(set(names), key=lambda name: (place(name), name)):
-        rule = _RULES.get(name)
+        rule = RULES.known.get(name)
         if rule is not None and rule.colour is not None and rule.marker is not None:
             found[name] = (rule.colour, rule.marker)
         else:
@@ -131,15 +115,13 @@ def place(name: str) -> int:
     """Where a rule stands in tables and legends: Saddle's own in their order, all others behind
     them.
     """
-    known = list(_RULES)
+    known = list(RULES.known)
     return known.index(name) if name in known else len(known)
 
 
 def rule_to_dict(rule: Rule) -> dict[str, Any]:
     """Plain JSON of a rule; under 'rule' the name by which another process finds it."""
-    kind = type(rule)
-    name = kind.name if _RULES.get(kind.name) is kind else references.reference_to(kind)
-    return {"rule": name, **dataclasses.asdict(rule)}
+    return {"rule": RULES.name_elsewhere(type(rule)), **dataclasses.asdict(rule)}
 
 
 def rule_from(fields: dict[str, Any]) -> Rule:
