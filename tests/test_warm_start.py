@@ -66,11 +66,19 @@ def test_a_training_from_a_policy_is_a_run_of_its_own(policy, tmp_path, capsys):
 )
 def test_a_policy_that_does_not_fit_is_one_line(policy, changes, complaint):
     with pytest.raises(SaddleError, match=complaint):
-        population(policy, **changes).init()
+        population(policy, **changes)
 
 
 def test_a_policy_that_is_not_there_is_one_line(tmp_path, capsys):
     words = ["train", TASK, "--out", str(tmp_path / "s"), "--from", str(tmp_path / "nothing")]
     assert main(words) == 2
     assert "nothing" in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_policy_of_other_layers_leaves_no_study_behind(policy, tmp_path, capsys):
+    words = ["train", TASK, "--out", str(tmp_path / "s"), "--from", str(policy)]
+    words += ["--steps", "400", "--learner.steps-per-epoch", "200", "--learner.hidden", "4"]
+    assert main(words) == 2
+    assert "has hidden [8, 8], this learner [4]" in capsys.readouterr().err
     assert not (tmp_path / "s").exists()

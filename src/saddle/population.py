@@ -78,6 +78,8 @@ class Population:
         )
         self._learner = settings.learner(self.spec)
         self._start = warm_start.read(settings, self.spec)
+        if self._start is not None:
+            warm_start.check(self._learner, self._start)
         self._collector = collector.choose(made, settings, self._learner, len(self.members), cores)
         self.cores = self._collector.cores
         """Over which the members of a state are spread."""

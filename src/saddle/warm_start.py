@@ -46,6 +46,15 @@ def begin(learner: Learner, states: Any, start: Start) -> Any:
     return jax.vmap(lambda state: take_over(state, start.arrays, start.facts))(states)
 
 
+def check(learner: Learner, start: Start) -> None:
+    """The learner can begin from the policy. Nothing is computed but shapes."""
+
+    def begun(keys: Array) -> Any:
+        return begin(learner, jax.vmap(learner.init)(keys), start)
+
+    jax.eval_shape(begun, jax.random.split(jax.random.key(0), 1))
+
+
 def moments(start: Start, members: int, count: int) -> Moments:
     """[M], what the policy knows of observations, which counts as much as `count` of them."""
 
