@@ -156,7 +156,7 @@ def test_what_is_small_or_short_of_time_is_not_measured(tmp_path, monkeypatch):
     worker, notes = worker_of(plan, tmp_path / "s")
     monkeypatch.setattr(pace, "of_population", None)
     say_how_long(worker, plan, Stopper())
-    assert notes.said == ["14 runs: about a minute here, most of it compiling"]
+    assert notes.said == ["14 runs: about a minute at most here, much of it compiling"]
     assert list(worker.paces.values()) == [estimate.UNMEASURED]
     worker, notes = worker_of(small(), tmp_path / "large")
     say_how_long(worker, small(), Stopper(60.0))

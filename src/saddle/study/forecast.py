@@ -38,7 +38,7 @@ def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POP
             worker.paces = dict.fromkeys(unknown, estimate.UNMEASURED)
         if estimate.is_small(plan, runs):
             worker.listener.say(
-                f"{counted(runs, 'run')}: about a minute here, most of it compiling"
+                f"{counted(runs, 'run')}: about a minute at most here, much of it compiling"
             )
             return
         if stop.left is not None and stop.left < LEAST_TO_MEASURE:
