@@ -86,7 +86,7 @@ class Paints(Drift):
         if self.render_mode is None:
             return None
         picture = np.zeros((6, 10, 3), np.uint8)
-        picture[..., 0] = 50 * self.t
+        picture[..., 0] = min(50 * self.t, 250)
         picture[..., 1] = (self.seed_used or 0) % 256
         return picture
 

@@ -13,13 +13,18 @@ import polars as pl
 from saddle import policies, tasks
 from saddle.analysis.constraints import further
 from saddle.analysis.settings import name_settings
+from saddle.draw import course, record, small
+from saddle.draw.scene import Episode
+from saddle.errors import SaddleError
 from saddle.multipliers import Fixed, Lambda
 from saddle.policies import DialPolicy, NetworkPolicy
 from saddle.study import episodes
-from saddle.study.episodes import DrawnEpisodes
+from saddle.study.episodes import Drawing, DrawnEpisodes
 from saddle.study.store import Study
+from saddle.tasks.host import PicturedWorlds, close_worlds
 
 SETTINGS = 9  # most, of a task and learner
+PICTURES = 60  # most, of an episode's film
 
 
 class Setting(NamedTuple):
@@ -30,28 +35,38 @@ class Setting(NamedTuple):
     policy: NetworkPolicy
 
 
-def draw_episodes(study: Study, on_task: Callable[[str], None] | None = None) -> None:
+def draw_episodes(study: Study, tell: Callable[[str], None]) -> None:
     """Draw an episode at up to nine multipliers, all in the same world, for each task and learner
-    of the study whose task can be seen from above: of a policy with a dial, or of the policies of a
-    sweep. `on_task` is told before each.
+    of the study whose task can be seen, from above or as its world draws itself: of a policy with a
+    dial, or of the policies of a sweep. `tell` gets a line before each, and one where it cannot be
+    drawn after all.
     """
     done = name_settings(study.runs).filter(status="done").sort("seed", "run")
     drawn = []
-    pictures = []
+    drawings = []
     for (name, _), runs in done.group_by("task", "algorithm", maintain_order=True):
         settings = _settings(study, runs)
         if not settings:
             continue
         task = tasks.make(name)
-        if not hasattr(task, "top_view"):
+        seen = record.pictured(task)
+        if not hasattr(task, "top_view") and seen is None:
             continue
-        if on_task is not None:
-            on_task(str(name))
-        facts, own = _drawn(task, settings)
+        tell(f"drawing episodes of {name}")
+        if seen is None:
+            facts, own = _from_above(task, settings)
+        else:
+            try:
+                facts, own = _by_itself(seen, settings)
+            except SaddleError as error:
+                tell(f"no episodes are drawn: {error}")
+                continue
+            finally:
+                close_worlds(seen)
         drawn.append(DrawnEpisodes(settings[0].run, facts))
-        pictures.append(own)
+        drawings.append(own)
     if drawn:
-        episodes.keep(study, drawn, pictures)
+        episodes.keep(study, drawn, drawings)
 
 
 def _settings(study: Study, runs: pl.DataFrame) -> list[Setting]:
@@ -82,19 +97,37 @@ def _settings(study: Study, runs: pl.DataFrame) -> list[Setting]:
     return found
 
 
-def _drawn(task: Any, settings: list[Setting]) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """Lambda, return and cost of an episode at each setting, and its picture."""
-    from saddle.draw import small
-    from saddle.draw.record import states
-    from saddle.draw.scene import Episode
+Drawn = tuple[list[dict[str, Any]], list[Drawing]]
+"""Lambda, return and cost of an episode at each setting, and what is drawn of it."""
 
+
+def _from_above(task: Any, settings: list[Setting]) -> Drawn:
+    """Of a task with a `top_view`."""
     played = []
     facts = []
     for run, lam, policy in settings:
-        way = states(task, policies.by_mode(policy), jax.random.key(0), task.spec.episode_length)
+        act = policies.by_mode(policy)
+        way = record.states(task, act, jax.random.key(0), task.spec.episode_length)
         episode = Episode(task, run, 0, way)
         played.append(episode)
-        earned, paid = float(episode.rewards.sum()), float(episode.costs.sum())
-        facts.append({"lambda": lam, "return": earned, "cost": paid})
+        facts.append(_facts(lam, episode.rewards, episode.costs))
     widest = max((episode.view for episode in played), key=lambda view: view[2])
-    return facts, [small.png(episode, widest) for episode in played]
+    return facts, [Drawing(small.png(episode, widest)) for episode in played]
+
+
+def _by_itself(world: PicturedWorlds, settings: list[Setting]) -> Drawn:
+    """Of a world that draws itself."""
+    length = world.spec.episode_length
+    every = max(course.stride(world.spec), -(-length // PICTURES))
+    drawings = []
+    facts = []
+    for run, lam, policy in settings:
+        act = policies.by_mode(policy)
+        played = record.course(world, world, act, run, 0, length, every)
+        facts.append(_facts(lam, played.reward, played.cost))
+        drawings.append(Drawing(small.moments(played), small.gif(played)))
+    return facts, drawings
+
+
+def _facts(lam: Lambda, rewards: np.ndarray, costs: np.ndarray) -> dict[str, Any]:
+    return {"lambda": lam, "return": float(rewards.sum()), "cost": float(costs.sum())}

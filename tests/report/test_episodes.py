@@ -136,3 +136,43 @@ def test_a_page_without_its_pictures_is_written_all_the_same(out, tmp_path):
     aside.rename(kept)
     (part,) = page_data(tmp_path / "report.html")["tasks"]
     assert part["episodes"] is None
+
+
+PAINTS, PAINTS_NOTHING = (
+    f"toy_environments:{kind}?cost=info:cost&length=15" for kind in ("Paints", "PaintsNothing")
+)
+
+
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory):
+    """A sweep on environments that draw themselves, or say so and do not."""
+    path = tmp_path_factory.mktemp("filmed")
+    (path / "study.toml").write_text(
+        f'tasks = ["{PAINTS}", "{PAINTS_NOTHING}"]\nseeds = [0]\nsteps = 120\n'
+        '[learner]\nalgorithm = "ppo"\nsteps_per_epoch = 60\nhidden = [4]\npasses = 1\n'
+        'batch = 30\n[[stages]]\nname = "sweep"\nlambdas = [0.1, 1.0]\n'
+    )
+    assert main(["study", "run", str(path / "study.toml"), "--out", str(path / "study")]) == 0
+    return path / "study"
+
+
+def test_environments_that_draw_themselves_are_filmed(filmed, page, tmp_path, capsys):
+    out = tmp_path / "page.html"
+    assert main(["report", str(filmed), "--draw", "--out", str(out)]) == 0
+    assert "no episodes are drawn: toy_environments:PaintsNothing" in capsys.readouterr().err
+    of_tasks = {one["task"]: one["episodes"] for one in page_data(out)["tasks"]}
+    assert of_tasks[PAINTS_NOTHING] is None
+    for one in of_tasks[PAINTS]:
+        assert one["picture"].startswith("data:image/png;") and one["cost"] >= 0
+        assert one["film"].startswith("data:image/gif;")
+
+    pictures = page.locator("#episodes img")
+    choose = page.get_by_role("button", name="Show λ 1 on the frontier")
+    for motion, kind in (("no-preference", "gif"), ("reduce", "png")):
+        page.emulate_media(reduced_motion=motion)
+        page.goto(out.as_uri())
+        page.select_option("#task", index=0)
+        expect(pictures).to_have_count(2)
+        choose.click()
+        expect(pictures.last).to_have_attribute("src", re.compile(f"^data:image/{kind};"))
+        expect(pictures.first).to_have_attribute("src", re.compile("^data:image/png;"))

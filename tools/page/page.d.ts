@@ -30,6 +30,7 @@ interface DialEpisode {
   return: number;
   cost: number;
   picture: string; // an address that holds it
+  film?: string; // the same, of worlds that draw themselves
 }
 
 interface Task {

@@ -16,7 +16,6 @@ from saddle.draw.pictures import Pictures
 from saddle.tasks.spec import TaskSpec
 
 COSTS = (looks.COST, looks.GREMLIN, looks.BUTTON, looks.PILLAR)  # colours of constraints, in turn
-SLOWEST = 4.0  # pictures a second of a film, however long a step takes
 MOMENTS = 4  # pictures on a still
 CAPTION = 52  # pixels below a film's picture
 
@@ -31,7 +30,13 @@ class Course:
     reward: np.ndarray  # [T + 1]
     cost: np.ndarray  # [T + 1, m]
     pictures: Pictures | None = None
-    """Of every step in `stride(spec)` and of the last one."""
+    """Of some steps, the first and the last among them."""
+
+    def moments(self, count: int) -> list[int]:
+        """So many steps with a picture, evenly from the first to the last."""
+        assert self.pictures is not None
+        places = np.linspace(0, self.pictures.steps[-1], count)
+        return [self.pictures.nearest(place) for place in places]
 
 
 def stride(spec: TaskSpec) -> int:
@@ -50,7 +55,7 @@ def write_still(course: Course, out: Path) -> None:
     top = 0.86
     if course.pictures is not None:
         top = 0.58
-        _draw_moments(figure, course.pictures)
+        _draw_moments(figure, course)
     height = (top - 0.2) / 2
     steps = np.arange(len(course.reward))
     above = figure.add_axes((0.1, 0.2 + height, 0.86, height))
@@ -84,7 +89,7 @@ class _Film(film.Film):
         self._course = course
         self._pictures = course.pictures
         self.steps = course.pictures.steps
-        self.fps = float(np.clip(1 / course.spec.dt, SLOWEST, film.FPS))
+        self.fps = float(np.clip(1 / course.spec.dt, film.SLOWEST, film.FPS))
         self._font = ImageFont.load_default(16)
 
     def frame(self, step: int) -> np.ndarray:
@@ -111,14 +116,13 @@ class _Film(film.Film):
         return np.asarray(page)
 
 
-def _draw_moments(figure: Figure, pictures: Pictures) -> None:
+def _draw_moments(figure: Figure, course: Course) -> None:
     """Some pictures from the first to the last, side by side."""
-    last = pictures.steps[-1]
+    assert course.pictures is not None
     width = 0.93 / MOMENTS
-    for place, wanted in enumerate(np.linspace(0, last, MOMENTS)):
-        step = pictures.nearest(wanted)
+    for place, step in enumerate(course.moments(MOMENTS)):
         ax = figure.add_axes((0.03 + place * width, 0.62, 0.97 * width, 0.25))
-        ax.imshow(pictures[step])
+        ax.imshow(course.pictures[step])
         ax.set_title(f"step {step}", size=10, color=looks.MUTED)
         ax.set_axis_off()
 

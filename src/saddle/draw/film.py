@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -19,6 +20,7 @@ from saddle.errors import SaddleError
 from saddle.extras import install
 
 FPS = 25
+SLOWEST = 4.0  # pictures a second, however long a step takes
 GIF_DPI, MP4_DPI = 100, 150  # 960 x 720 and 1440 x 1080 pixels
 TAIL = 75  # env steps of the bright part of the trail
 HOLD = 1.0  # s that the last picture stands
@@ -42,7 +44,7 @@ def write_mp4(episode: Episode, out: Path, lidar: bool = False) -> None:
     save_mp4(_Film(episode, MP4_DPI, lidar), out)
 
 
-def save_gif(film: "Film", out: Path) -> None:
+def save_gif(film: "Film", out: Path | IO[bytes]) -> None:
     """Write the frames as a GIF."""
     stride = max(1, len(film.steps) // SAMPLES)
     palette = _palette([film.frame(step) for step in film.steps[::stride]])

@@ -6,12 +6,12 @@ import jax
 import numpy as np
 from jax import Array
 
-from saddle.draw.course import Course, stride
+from saddle.draw.course import Course
 from saddle.draw.pictures import Pictures
 from saddle.gym import programs
 from saddle.policies import Policy
 from saddle.tasks import HostTask, Task
-from saddle.tasks.host import HostWorlds, PicturedWorlds, close_worlds
+from saddle.tasks.host import HostWorlds, PicturedWorlds
 from saddle.tasks.velocity.engines import NativeTask
 
 if TYPE_CHECKING:
@@ -47,24 +47,11 @@ def course(
     name: str,
     seed: int,
     steps: int,
+    every: int = 1,
 ) -> Course:
-    """An episode of one world, at most `steps` of it, after which the world is closed. name: of the
-    policy; seen: the same world, where it is to draw itself.
+    """An episode of one world, at most `steps` of it. name: of the policy; seen: the same world,
+    where it is to draw itself, every so many steps and at the end.
     """
-    try:
-        return _played(worlds, seen, policy, name, seed, steps)
-    finally:
-        close_worlds(worlds)
-
-
-def _played(
-    worlds: HostWorlds,
-    seen: PicturedWorlds | None,
-    policy: Policy,
-    name: str,
-    seed: int,
-    steps: int,
-) -> Course:
     spec = worlds.spec
     act = jax.jit(policy)
     obs = worlds.reset(np.array([seed], np.uint64))
@@ -83,7 +70,7 @@ def _played(
         ended = now.terminated[0] or now.truncated[0]
         if seen is not None and pictures is not None:
             is_last = ended or step == steps
-            if is_last or step % stride(spec) == 0:
+            if is_last or step % every == 0:
                 pictures.keep(step, seen.picture())
         if ended:
             break

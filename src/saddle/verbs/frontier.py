@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from saddle import tasks
+from saddle import streams, tasks
 from saddle.analysis import Options
 from saddle.config import USUAL_LIMIT
 from saddle.console import console
@@ -53,7 +53,7 @@ def frontier(
 
 def _tell(study: Study, wish: Wish) -> None:
     """Figures, the page, and words, which come last: they are what a person reads."""
-    draw_episodes(study)
+    draw_episodes(study, streams.note)
     options = Options.of_command(wish.limits, False, None, False)
     figures(study.path, study.path / "figures", options)
     report(study.path, study.path / "report.html", options)

@@ -17,7 +17,7 @@ from saddle.gym.choose import choose
 from saddle.multipliers import Lambda, lambda_of
 from saddle.policies import Policy
 from saddle.tasks import HostTask, State, Task, TaskSpec
-from saddle.tasks.host import PicturedWorlds
+from saddle.tasks.host import HostWorlds, PicturedWorlds, close_worlds
 from saddle.tasks.velocity.engines import NativeTask
 
 WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
@@ -149,15 +149,23 @@ def _course(task: Task, asked: _Asked) -> Course:
 
 def _course_of_host(task: HostTask, seen: PicturedWorlds | None, asked: _Asked) -> Course:
     """An episode of a host task. A still does without pictures where they cannot be had."""
-    about = (asked.policy, asked.name, asked.seed, asked.steps)
+
+    def played(worlds: HostWorlds, seen: PicturedWorlds | None) -> Course:
+        every = course.stride(task.spec)
+        about = (asked.policy, asked.name, asked.seed, asked.steps, every)
+        try:
+            return record.course(worlds, seen, *about)
+        finally:
+            close_worlds(worlds)
+
     if seen is not None:
         try:
-            return record.course(seen, seen, *about)
+            return played(seen, seen)
         except SaddleError as error:
             if asked.out.suffix.lower() != ".png":
                 raise
             print(f"drawn without pictures: {error}")
-    return record.course(task.worlds(1, 1), None, *about)
+    return played(task.worlds(1, 1), None)
 
 
 def _no_lidar(task: Task | HostTask, lidar: bool) -> None:

@@ -24,9 +24,8 @@ def _draw(path: Path) -> None:
     from saddle.study.episodes import drawn_episodes
 
     study = open_study(path)
-    draw_episodes(study, lambda task: streams.note(f"drawing episodes of {task}"))
+    draw_episodes(study, streams.note)
     if not drawn_episodes(study):
         streams.note(
-            f"{path} has no policy to draw: its tasks cannot be seen from above, or it keeps no "
-            f"policies"
+            f"{path} has no policy to draw: its tasks cannot be seen, or it keeps no policies"
         )

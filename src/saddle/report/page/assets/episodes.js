@@ -4,6 +4,8 @@
 function drawEpisodes(state) {
   const { episodes } = state.task;
   $("#episodes-box").hidden = !episodes;
+  const films = episodes?.some((one) => one.film);
+  $("#drawn-how").textContent = films ? "four moments of each, and the whole of the marked one" : "the robot's way, light to dark; red where it paid";
   $("#episodes").replaceChildren(...(episodes ?? []).map((one, i) => episodeFigure(state, one, i)));
 }
 
@@ -17,10 +19,18 @@ function markEpisodes(state) {
     if (marked) figure.setAttribute("aria-current", "true");
     else figure.removeAttribute("aria-current");
     figure.querySelector("figcaption").textContent = marked ? `${wordsOf(one)}, ${why}` : wordsOf(one);
+    showFilm(figure.querySelector("img"), one, marked);
   });
 }
 
 const wordsOf = (one) => `λ ${plain(one.lambda)}: return ${plain(one.return)}, cost ${plain(one.cost)}`;
+
+// The marked episode moves where it was filmed, unless the reader wants nothing to.
+function showFilm(picture, one, marked) {
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const wanted = marked && one.film && !still ? one.film : one.picture;
+  if (picture.src !== wanted) picture.src = wanted;
+}
 
 // A multiplier, and what it is.
 function wantedLambda(state) {
@@ -33,7 +43,7 @@ function wantedLambda(state) {
 
 // A picture chooses the point of the frontier that is nearest to it.
 function episodeFigure(state, one, i) {
-  const picture = make("img", { src: one.picture, alt: `An episode from above at ${wordsOf(one)}`, width: 240, height: 240 });
+  const picture = make("img", { src: one.picture, alt: `An episode${one.film ? "" : " from above"} at ${wordsOf(one)}`, width: 240 });
   const button = make("button", { type: "button", "aria-label": `Show λ ${plain(one.lambda)} on the frontier`, onclick: () => chooseEpisode(state, i) }, picture);
   return make("figure", {}, button, make("figcaption", { text: wordsOf(one) }));
 }
