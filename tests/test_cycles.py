@@ -10,7 +10,9 @@ from learners.tally import TallySettings
 from learners.toys import Broken, Chain
 
 from saddle.config import Member
-from saddle.members import BAD_OBSERVATION, BAD_UPDATE
+from saddle.errors import SaddleError
+from saddle.learners import SAC
+from saddle.members import BAD_OBSERVATION, BAD_UPDATE, check_metrics
 from saddle.multipliers import Fixed, GradientAscent
 from saddle.population import Population
 
@@ -88,6 +90,13 @@ def test_lambda_rests_at_first():
         assert [price > 1 for price in prices] == [epoch >= first for epoch in range(4)]
 
 
+def test_lambda_rests_until_the_last_cycle_that_is_random_has_ended():
+    """Cycles that begin up to step 100 are random; the one that begins there ends at 110."""
+    settings = SAC(cycle=10, steps_per_epoch=20, random_steps=100, clock="update")
+    assert settings.rule_clock.rest == 110
+    assert SAC(random_steps=0).rule_clock.rest == SAC().cycle, "the first one always is"
+
+
 def test_lambda_may_move_after_every_cycle():
     """The same cost is used again until another episode ends."""
     few = population(steps_per_epoch=20, cycle=2, worlds=1, each_cycle=True)
@@ -133,3 +142,11 @@ def test_an_unsound_member_is_marked():
     _, rows = run(population(breaks=4), 2)
     assert rows[0]["failed"].tolist() == [0, 0]
     assert rows[1]["failed"].tolist() == [BAD_UPDATE] * 2
+
+
+@pytest.mark.parametrize("name", ["cost", "failed", "lambda"])
+def test_a_learner_logs_nothing_that_every_run_logs(name):
+    settings = TallySettings(**SMALL)
+    metrics = dict.fromkeys(settings.metrics) | {name: None}
+    with pytest.raises(SaddleError, match=f"logs '{name}', which every run logs already"):
+        check_metrics(settings, metrics, {"cost": None, "failed": None, "lambda": None})  # type: ignore[arg-type]

@@ -101,7 +101,6 @@ class PopulationCycles:
             (state.epoch + cycle / self.count) / self.epochs,
             (before.failed == FINE) & well,
         )
-        check_metrics(self.settings, learned.metrics)
         failed = verdict(before.failed, well, learned.sound)
         finished = by_member(rollout.finished)
         counted = by_member(rollout.counted)
@@ -138,10 +137,11 @@ class PopulationCycles:
             **episodes.metrics(finished, counted, members.window, recent, roster.limits),
             "lambda": reports.lam[-1],
             "failed": members.failed,
-            **{name: _over_cycles(values) for name, values in reports.metrics.items()},
         }
         if reports.diverged is not None:
             metrics["diverged"] = jnp.sum(reports.diverged, 0)
+        check_metrics(self.settings, reports.metrics, metrics)
+        metrics |= {name: _over_cycles(values) for name, values in reports.metrics.items()}
         after = members._replace(multiplier=multiplier)
         return state._replace(epoch=state.epoch + 1, members=after), metrics
 

@@ -208,7 +208,7 @@ class _Search:
             best = self._best(wanted)
         totals = self._totals(best[None], self.seed + 1)[0]
         costs = tuple(mean_estimate(cost, LEVEL) for cost in totals[:, 2:].T)
-        verdict = self._verdict(best, wanted)
+        verdict = self._verdict(wanted)
         if verdict in ("kept", "does not bind") and _over(costs, limits):
             verdict = "undecided"
         return DialSetting(
@@ -234,12 +234,12 @@ class _Search:
             return played.log_lambda[np.argmax(returns)]
         return played.log_lambda[np.argmin(above)]
 
-    def _verdict(self, best: np.ndarray, limits: np.ndarray) -> Verdict:
+    def _verdict(self, limits: np.ndarray) -> Verdict:
         """What the search alone says; fresh episodes may contradict it."""
         kept = (self.played.highest_costs <= limits).all(1)
         if kept.any():
-            lowest = np.isclose(best, self.low_end).all()
-            return "does not bind" if lowest else "kept"
+            is_lowest = np.isclose(self.played.log_lambda, self.low_end).all(1)
+            return "does not bind" if (kept & is_lowest).any() else "kept"
         perhaps = (self.played.lowest_costs <= limits).all(1)
         return "undecided" if perhaps.any() else "not reached"
 

@@ -75,10 +75,18 @@ def frozen(failed: Array, after: Any, before: Any) -> Any:
     return jax.tree.map(partial(_keep_failed, failed != FINE), after, before)
 
 
-def check_metrics(settings: LearnerSettings, metrics: dict[str, Array]) -> None:
-    """A learner logs what its settings declare, or the store's columns would depend on who
-    looks.
+def check_metrics(
+    settings: LearnerSettings, metrics: dict[str, Array], own: dict[str, Array]
+) -> None:
+    """A learner logs what its settings declare, or the store's columns would depend on who looks;
+    and none of the population's `own` metrics, which it would replace.
     """
+    taken = sorted(own.keys() & metrics.keys())
+    if taken:
+        raise SaddleError(
+            f"the learner {settings.algorithm!r} logs {taken[0]!r}, which every run logs already; "
+            f"give it another name"
+        )
     declared = set(settings.metrics)
     odd = sorted(declared ^ set(metrics))
     if odd:

@@ -317,7 +317,6 @@ class Population:
             before.learner, rollout, multiplier.lam, keys, progress, active
         )
 
-        check_metrics(self.settings, learned.metrics)
         failed = verdict(before.failed, well, learned.sound)
         after = MemberState(learned.state, multiplier, window, failed)
         after = frozen(failed, after, before._replace(failed=failed))
@@ -325,9 +324,9 @@ class Population:
             **episodes.metrics(finished, counted, window, recent, roster.limits),
             "lambda": after.multiplier.lam,
             "failed": after.failed,
-            **learned.metrics,
         }
         if rollout.diverged is not None:
             metrics["diverged"] = jnp.sum(rollout.diverged, (0, 2), dtype=jnp.int32)
+        check_metrics(self.settings, learned.metrics, metrics)
         kept = worlds if self.settings.goes_on else None
-        return PopulationState(state.epoch + 1, after, moments, kept), metrics
+        return PopulationState(state.epoch + 1, after, moments, kept), metrics | learned.metrics

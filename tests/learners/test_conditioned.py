@@ -130,6 +130,21 @@ def test_a_setting_does_not_depend_on_the_limits_beside_it(tmp_path):
     assert [search(folder, (limit,))[0] for limit in (0.5, 0.25)] == together
 
 
+def test_a_limit_that_the_low_end_keeps_does_not_bind_wherever_returns_are_best(
+    tmp_path, monkeypatch
+):
+    """Nothing costs anything, and the setting beside the low end returned a little more."""
+
+    def free(self, log_lambda, seed):
+        totals = np.zeros((len(log_lambda), self.episodes, 3))
+        totals[..., 0] = -np.abs(log_lambda - self.low_end - self.step)
+        return totals
+
+    monkeypatch.setattr(dial_search._Search, "_totals", free)
+    (found,) = search(saved(tmp_path, BANDIT), (1.0,))
+    assert found.verdict == "does not bind" and found.multipliers[0] > 0.08
+
+
 def test_what_no_setting_keeps_and_what_does_not_bind_is_said(tmp_path):
     folder = saved(tmp_path, BANDIT)
     loose, tight = search(folder, (2.0, 1e-6))
@@ -354,3 +369,9 @@ def test_advantages_are_standardised_stratum_by_stratum(parts_of_samples, seed):
         np.testing.assert_allclose(own[:, 1], costs - costs.mean(), atol=1e-4)
         if len(own) > 1:
             assert own[:, 0].std() == pytest.approx(1, abs=1e-3)
+
+
+def test_strata_are_as_many_as_constraints_allow_on_every_machine():
+    for accelerated in (False, True):
+        settings = Conditioned.for_machine(accelerated)
+        assert [settings.strata_of(constraints) ** constraints for constraints in (1, 2)] == [9, 25]

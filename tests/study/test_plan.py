@@ -1,6 +1,7 @@
 """Plans: what the presets count to, how runs are packed, and what a wrong study file is told."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,21 @@ rules = [
 """
 
 
+DOC = Path(__file__).parents[2] / "docs" / "how-to" / "studies.md"
+
+
 def written(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "study.toml"
     file.write_text(text)
     return file
+
+
+def test_the_study_file_of_the_docs_is_one(tmp_path):
+    (text,) = re.findall(
+        r'^```toml\n(name = "mine".*?)^```', DOC.read_text(), re.DOTALL | re.MULTILINE
+    )
+    planned = runs(read_file(written(tmp_path, text)))
+    assert {run.stage for run in planned} == {"sweep", "compare", "map", "scale-invariance"}
 
 
 @pytest.mark.parametrize(

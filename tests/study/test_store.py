@@ -16,7 +16,7 @@ import saddle
 from saddle import files
 from saddle.errors import SaddleError
 from saddle.study import writer
-from saddle.study.columns import METRICS, RUNS, metrics_frame, runs_frame
+from saddle.study.columns import METRICS, RUNS, metrics_frame, runs_frame, typed_metrics
 
 
 def rows_of(unit, runs, **more):
@@ -193,3 +193,13 @@ def test_importing_saddle_stays_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_columns_of_further_constraints_are_as_their_first_and_others_as_they_come():
+    """A learner's own `epoch_seconds` has nothing to do with the epoch."""
+    frame = pl.DataFrame(
+        {"cost_1": [1.5], "episodes_above_2": [3], "epoch_seconds": [0.75], "run_time": [1.25]}
+    )
+    typed = typed_metrics(frame)
+    assert typed["cost_1"].item() == 1.5 and typed.schema["episodes_above_2"] == pl.Int32
+    assert typed["epoch_seconds"].item() == 0.75 and typed["run_time"].item() == 1.25

@@ -116,11 +116,12 @@ class LearnerSettings(CollectSettings):
         return Clock()
 
     def updates_of_lambda(self, steps: int) -> int:
-        """How often a rule may move lambda in a training of so many env steps."""
-        epochs = steps // self.steps_per_epoch
-        if self.rule_clock.each_cycle:
-            return epochs * (self.steps_per_epoch // self.steps_per_cycle)
-        return epochs
+        """How often a rule may move lambda in a training of so many env steps, and at least once:
+        not before the clock's `rest` is over.
+        """
+        whole = steps // self.steps_per_epoch * self.steps_per_epoch
+        every = self.steps_per_cycle if self.rule_clock.each_cycle else self.steps_per_epoch
+        return max(1, whole // every - self.rule_clock.rest // every)
 
     def check_steps(self, steps: int) -> None:
         """Refuse a training of so many env steps where nothing would be learned in it."""

@@ -106,7 +106,7 @@ def _further_kind(name: str, kind: Any) -> Any:
     """
     if kind == pl.String:
         return kind
-    like = METRICS.get(name.rpartition("_")[0])
-    if like is not None:
-        return like
+    like, _, number = name.rpartition("_")
+    if number.isdecimal() and like in METRICS:
+        return METRICS[like]
     return pl.Int32 if kind.is_integer() else pl.Float32

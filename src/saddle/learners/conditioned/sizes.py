@@ -21,7 +21,6 @@ ACCELERATOR = Conditioned(
     batch=4_000,
     rsi="bounded",
     rsi_ema=0.99,
-    strata=25,
     precision="tf32",
 )
 """The published networks and passes, in epochs of some hundred episodes."""

@@ -211,7 +211,7 @@ class SAC(LearnerSettings):
     @property
     def rule_clock(self) -> Clock:
         """When rules move lambda."""
-        rest = max(self.random_steps, self.warmup_epochs * self.steps_per_epoch)
+        rest = max(self._random_until, self.warmup_epochs * self.steps_per_epoch)
         return Clock(each_cycle=self.clock == "update", rest=rest)
 
     def worlds_for(self, episode_length: int) -> int:
@@ -225,12 +225,16 @@ class SAC(LearnerSettings):
 
     def check_steps(self, steps: int) -> None:
         """Refuse a training that ends before the first update."""
-        random = (self.random_steps // self.cycle + 1) * self.cycle
-        if steps < random + self.cycle:
+        if steps < self._random_until + self.cycle:
             raise SaddleError(
-                f"steps is {steps}, but actions are random for {random}, and the first update "
-                f"follows {self.cycle} more; raise steps or lower random_steps"
+                f"steps is {steps}, but actions are random for {self._random_until}, and the first "
+                f"update follows {self.cycle} more; raise steps or lower random_steps"
             )
+
+    @property
+    def _random_until(self) -> int:
+        """Env steps at the end of the last cycle that is random."""
+        return (self.random_steps // self.cycle + 1) * self.cycle
 
     def learner(self, spec: "TaskSpec") -> "SACLearner":
         """SAC with these settings, for a task."""
@@ -290,10 +294,12 @@ class SAC(LearnerSettings):
 
     @classmethod
     def for_machine(cls, accelerated: bool) -> "SAC":
-        """Small networks on a CPU, the published ones on an accelerator."""
-        from saddle.learners.sac.sizes import LAPTOP
+        """Small networks on a CPU, many worlds and large batches on an accelerator. The published
+        actor would hardly move in the epochs of a frontier.
+        """
+        from saddle.learners.sac.sizes import FAST, LAPTOP
 
-        return cls() if accelerated else LAPTOP
+        return FAST if accelerated else LAPTOP
 
     def for_bench(self) -> Self:
         """The same where all cycles but the first are learned from."""
