@@ -8,6 +8,9 @@ from jax import Array
 
 UNIT_SPREAD = 3**0.5  # what is uniform in [-1, 1], times this, has standard deviation 1
 
+SETTINGS = 9
+"""At which a dial is looked at, where nobody says how many."""
+
 
 class Dial(NamedTuple):
     """The range of a dial's multipliers, of which every constraint has one of its own."""
@@ -16,7 +19,7 @@ class Dial(NamedTuple):
     high: float
     constraints: int
 
-    def settings(self, count: int) -> list[float]:
+    def settings(self, count: int = SETTINGS) -> list[float]:
         """So many multipliers of the range, evenly spaced in their logarithm, ends included."""
         return [float(value) for value in np.geomspace(self.low, self.high, count)]
 

@@ -13,6 +13,7 @@ import polars as pl
 from saddle import policies, tasks
 from saddle.analysis.constraints import further
 from saddle.analysis.settings import name_settings
+from saddle.dial_inputs import SETTINGS
 from saddle.draw import course, record, small
 from saddle.draw.scene import Episode
 from saddle.errors import SaddleError
@@ -23,7 +24,6 @@ from saddle.study.episodes import Drawing, DrawnEpisodes
 from saddle.study.store import Study
 from saddle.tasks.host import PicturedWorlds, close_worlds
 
-SETTINGS = 9  # most, of a task and learner
 PICTURES = 60  # most, of an episode's film
 
 
@@ -79,7 +79,7 @@ def _settings(study: Study, runs: pl.DataFrame) -> list[Setting]:
     first = kept[0]["run"]
     policy = policies.network(study.policy_folder(first))
     if isinstance(policy, DialPolicy):  # then so are all of this learner's
-        return [Setting(first, lam, policy.at(lam)) for lam in policy.dial.settings(SETTINGS)]
+        return [Setting(first, lam, policy.at(lam)) for lam in policy.dial.settings()]
     swept: dict[float, str] = {}
     for row in kept:
         others = [row[name] for name in further(runs.columns, "lambda")]

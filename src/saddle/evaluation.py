@@ -20,9 +20,6 @@ from saddle.study.store import MANIFEST, Study, folder_of
 Mode = Literal["deterministic", "stochastic"]
 MODES: tuple[Mode, Mode] = ("deterministic", "stochastic")  # in the order of `rollouts.play`
 
-SETTINGS = 9
-"""Of a dial, where nobody says which."""
-
 Limits = Sequence[float | None]
 
 OnMessage = Callable[[str], None]
@@ -190,7 +187,7 @@ def _set(
     constraints = policy.dial.constraints
     settings: list[Lambda] = [lambda_of(multipliers)] if multipliers else []
     if not settings:
-        settings += policy.dial.settings(SETTINGS)
+        settings += policy.dial.settings()
     found = []
     for lam in settings:
         found.append(Trained(run, policy.at(lam), limits, each_lambda(lam, constraints)))

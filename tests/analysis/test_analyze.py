@@ -1,16 +1,19 @@
 """Studies with a known truth, from the two tables to the findings."""
 
+import itertools
 import json
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from saddle.analysis import Options, analyze
 from saddle.analysis.agreement import compare_with_published
-from saddle.analysis.margin import rule_margin
+from saddle.analysis.margin import replicate_sds, rule_margin
 from saddle.analysis.published import table
-from saddle.analysis.simulate import BEND, LINE, STEPS, TRUTHS, Truth, simulate
+from saddle.analysis.simulate import BEND, LAMBDAS, LINE, STEPS, TRUTHS, Truth, simulate
 
 QUIET = [
     Truth(truth.task, truth.cost, truth.gain, truth.limits, cost_noise=0.004, return_noise=0.005)
@@ -48,6 +51,8 @@ def test_regimes_are_those_of_the_truth(quiet):
     assert {regime.kind for regime in line.regimes} == {"even"}
     assert quiet[STEPS.task].regimes[0].kind == "restrictive"
     for part in quiet.values():
+        for regime in part.regimes:
+            assert LAMBDAS[0] <= regime.lambda_to <= regime.lambda_from <= LAMBDAS[-1]
         kinds = [regime.kind for regime in part.regimes]
         assert [advice.kind for advice in part.recommended] == kinds
         for advice, regime in zip(part.recommended, part.regimes, strict=True):
@@ -90,6 +95,18 @@ def test_the_margin_gives_the_wanted_share(findings):
     costs = margin.training_limit.value * np.exp(sigma * noise - sigma**2 / 2)
     assert np.mean(costs <= part.limits[1].limit) == pytest.approx(0.9, abs=0.06)
     assert margin.margin.value == pytest.approx(part.limits[1].limit - margin.training_limit.value)
+
+
+@given(st.lists(st.floats(0, 100), min_size=2, max_size=4))
+def test_the_variance_of_drawn_seeds_is_right_on_average(costs):
+    """Over every way to draw n of n seeds, weighed by how likely it is."""
+    n = len(costs)
+    residuals = np.array([costs]) - np.mean(costs)
+    ways = np.array(list(itertools.product(range(n), repeat=n)))
+    counts = np.stack([(ways == seed).sum(1) for seed in range(n)], axis=1).astype(float)
+    sd = np.std(costs, ddof=1, keepdims=True)
+    drawn = replicate_sds(residuals, np.ones((1, n), bool), sd, counts)
+    assert (drawn**2).mean() == pytest.approx(sd[0] ** 2, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize(("costs", "why"), [([40, 41, 42], "far above"), ([1, 9, 60], "scatter")])

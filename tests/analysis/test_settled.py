@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from saddle.analysis import Options, analyze
+from saddle.analysis import Options, analyze, settled
 from saddle.analysis.simulate import BEND, simulate
 
 
@@ -43,3 +43,21 @@ def test_the_change_is_that_of_the_last_tenth():
     """Half a unit an epoch, over six epochs against the six before, is three."""
     (note,) = notes(slope_return=0.5)
     assert float(note.partition("rose by ")[2].partition(",")[0]) == pytest.approx(3, abs=0.5)
+
+
+def test_strata_of_one_policy_are_one_witness():
+    """Three policies of nine strata: what their strata share is noise of three, not of 27."""
+    shared = np.repeat([1.0, 2.0, -0.5], 9)
+    swept = pl.DataFrame(
+        {
+            "trained": np.repeat(["a", "b", "c"], 9),
+            "lambda": np.tile(np.geomspace(0.1, 10, 9), 3),
+            "return": np.tile(np.linspace(30, 1, 9), 3),
+            "cost": np.tile(np.linspace(90, 1, 9), 3),
+            "return_gain": shared,
+            "cost_gain": np.zeros(27),
+        }
+    )
+    assert settled.still_moving(swept) == []
+    (note,) = settled.still_moving(swept.with_columns(trained=pl.col("lambda").cast(pl.String)))
+    assert "mean return rose" in note

@@ -12,19 +12,24 @@ from scipy.special import ndtri, stdtrit
 
 
 def expansion(seeds: np.ndarray | int, level: float) -> np.ndarray:
-    """Factor for deviations of bootstrap means of n seeds: t quantile over normal quantile, times
-    sqrt(n / (n - 1)).
-
-    The second part mends the bootstrap's own variance, which is (n - 1) / n of the unbiased one.
-    One seed: 0.
+    """Factor for deviations of bootstrap means of n seeds, which have n - 1 degrees of freedom. One
+    seed: 0.
     """
     several = np.asarray(seeds) > 1
     n = np.maximum(np.asarray(seeds, float), 2)
-    degrees = n - 1
+    return np.where(several, t_factor(n, n - 1, level), 0.0)
+
+
+def t_factor(
+    draws: np.ndarray | float, degrees: np.ndarray | float, level: float
+) -> np.ndarray | float:
+    """Factor for deviations of bootstrap means of so many draws with so many degrees of freedom: t
+    quantile over normal quantile, times sqrt(draws / degrees), which mends the bootstrap's own
+    variance: that is too small by degrees / draws.
+    """
     tail = (1 + level) / 2
     quantiles = stdtrit(degrees, tail) / ndtri(tail)
-    factor = quantiles * np.sqrt(n / degrees)
-    return np.where(several, factor, 0.0)
+    return quantiles * np.sqrt(np.divide(draws, degrees))
 
 
 def draw_counts(

@@ -219,7 +219,7 @@ def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:
     parts = [rest.to_slope(angle) for angle in (along.angle, lo, hi)]
     top = float(arc.returns.max())
     result = f.Slope(
-        lambda_=tuple(prof.from_axis(arc.at(arc.axis, along.place), geo.options).tolist()),
+        lambda_=tuple(_lambdas_at(geo, arc, along.place).tolist()),
         cost=tuple(arc.at(arc.cost, along.place).tolist()),
         slope=f.Curve(*(numbers(part * average) for part in parts)),
         normalised=f.Curve(*(numbers(part) for part in parts)),
@@ -233,7 +233,7 @@ def slope(geo: Geometry) -> tuple[f.Slope | None, tuple[f.Regime, ...]]:
 def _regime(geo: Geometry, arc: rest.Arc, segment: rest.Segment) -> f.Regime:
     ends = np.array([segment.start, segment.end])
     low, high = (float(c) for c in arc.at(arc.cost, ends))
-    lambdas = prof.from_axis(arc.at(arc.axis, ends), geo.options)
+    lambdas = _lambdas_at(geo, arc, ends)
     raw = segment.slope * arc.return_span / arc.cost_span
     buys = f"{raw:.3g} of return" if np.isfinite(raw) else "more return than can be told"
     words = {
@@ -246,6 +246,12 @@ def _regime(geo: Geometry, arc: rest.Arc, segment: rest.Segment) -> f.Regime:
     )
     slope = estimate(segment.slope, segment.lo, segment.hi)
     return f.Regime(segment.kind, low, high, float(lambdas[0]), float(lambdas[1]), slope, reason)
+
+
+def _lambdas_at(geo: Geometry, arc: rest.Arc, places: np.ndarray) -> np.ndarray:
+    """Lambda at places of the frontier, within the sweep to the last bit."""
+    lambdas = prof.from_axis(arc.at(arc.axis, places), geo.options)
+    return np.clip(lambdas, geo.sweep.lambdas[0], geo.sweep.lambdas[-1])
 
 
 def kind_at(regimes: tuple[f.Regime, ...], cost: float) -> f.Kind | None:

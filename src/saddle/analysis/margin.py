@@ -55,7 +55,7 @@ def spread(sweep: Sweep, fits: Fits, options: Options) -> Spread:
     z = np.where(present, residuals * scale[:, None], np.nan)
 
     counts = seed_counts(sweep.seeds, options)
-    drawn_sds = _replicate_sds(residuals, present, sd, counts)
+    drawn_sds = replicate_sds(residuals, present, sd, counts)
     sds = sd + expansion(n, options.level) * (drawn_sds - sd)
     axis = to_axis(sweep.lambdas, options)
     rows = np.vstack([sd, sds])
@@ -65,21 +65,26 @@ def spread(sweep: Sweep, fits: Fits, options: Options) -> Spread:
     return Spread(curves[0], curves[1:], z, near, counts)
 
 
-def _replicate_sds(
+def replicate_sds(
     residuals: Float[np.ndarray, "lambdas seeds"],
     present: Bool[np.ndarray, "lambdas seeds"],
     sd: Float[np.ndarray, " lambdas"],
     counts: Float[np.ndarray, "replicates seeds"],
 ) -> Float[np.ndarray, "replicates lambdas"]:
-    """SD of the drawn seeds, in the original's n - 1 units; `sd` where none was drawn."""
+    """SD of the drawn seeds; `sd` where fewer than two draws fell on seeds that are there.
+
+    Variances are unbiased twice over: drawing from n seeds instead of all that could be loses a
+    share of 1/n, and a mean that is taken from the draws themselves as much again.
+    """
     drawn = counts @ present.T
     divisor = np.maximum(drawn, 1)
     mean = counts @ residuals.T / divisor
     mean_square = counts @ (residuals**2).T / divisor
     variance = np.maximum(mean_square - mean**2, 0.0)
     n = present.sum(axis=1)
-    unbiased = variance * n / np.maximum(n - 1, 1)
-    return np.where(drawn > 0, np.sqrt(unbiased), sd)
+    of_seeds = n / np.maximum(n - 1, 1)
+    of_draws = drawn / np.maximum(drawn - 1, 1)
+    return np.where(drawn > 1, np.sqrt(variance * of_seeds * of_draws), sd)
 
 
 def violation_shares(

@@ -3,6 +3,7 @@
 import polars as pl
 
 from saddle.analysis.constraints import OVER_TRAINING, column
+from saddle.analysis.epochs import EPOCH, LENGTH, is_last
 
 BAND = 0.2
 """Of the limit, to either side: a cost that stays within it has settled."""
@@ -42,23 +43,20 @@ def _column_or_null(name: str, called: str, there: list[str]) -> pl.Expr:
 def _of_a_run(final_share: float) -> dict[str, pl.Expr]:
     """Every entry of OVER_TRAINING, from a run's rows of metrics: one per epoch."""
     limit = pl.col("limit")
-    epoch = pl.col("epoch").cast(pl.Int64)
-    length = epoch.max() - epoch.min() + 1
     cost = _number("cost")
     smooth = pl.coalesce(_number("window_cost"), cost)
     known = smooth.is_not_null()
-    was_within = epoch.filter(smooth <= limit).min()
-    above = (smooth - limit).filter(epoch >= was_within).max()
-    late = known & (2 * (epoch - epoch.min()) >= length)
-    final_epochs = (final_share * length - 1e-9).ceil().clip(lower_bound=1)
-    final = epoch > epoch.max() - final_epochs
+    was_within = EPOCH.filter(smooth <= limit).min()
+    above = (smooth - limit).filter(was_within <= EPOCH).max()
+    late = known & (2 * (EPOCH - EPOCH.min()) >= LENGTH)
+    final = is_last(final_share)
     return {
         "epochs_above": (cost > limit).mean(),
         "shares_above": _episodes_above(),
         "excess": (cost - limit).clip(lower_bound=0).sum(),
-        "settled_after": _settled_after(smooth, limit, epoch),
+        "settled_after": _settled_after(smooth, limit, EPOCH),
         "overshoot": above.clip(lower_bound=0),
-        "oscillation": _about_a_line(smooth.filter(late), epoch.filter(late)),
+        "oscillation": _about_a_line(smooth.filter(late), EPOCH.filter(late)),
         "tail_cost": _number("window_cvar").filter(final).mean(),
     }
 

@@ -70,15 +70,26 @@ def arc(
     """Frontier points in order of rising cost, by arc length. None where they span no cost or no
     return.
     """
+    place = places_along(cost, returns)
+    if len(cost) < 3 or place is None:
+        return None
     cost_span = float(np.ptp(cost))
     return_span = float(np.ptp(returns))
-    if len(cost) < 3 or cost_span <= 0 or return_span <= 0:
-        return None
-    runs = np.diff(cost) / cost_span
-    rises = np.diff(returns) / return_span
-    steps = np.hypot(runs, rises)
-    place = np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
     return Arc(place, axis, cost, returns, costs, many_returns, cost_span, return_span)
+
+
+def places_along(
+    cost: Float[np.ndarray, " points"], returns: Float[np.ndarray, " points"]
+) -> Float[np.ndarray, " points"] | None:
+    """Where a frontier's points, in order of rising cost, lie along its arc, from 0 to 1, in units
+    of its spans; None where it spans no cost or no return.
+    """
+    cost_span = np.ptp(cost)
+    return_span = np.ptp(returns)
+    if not min(cost_span, return_span) > 0:
+        return None
+    steps = np.hypot(np.diff(cost) / cost_span, np.diff(returns) / return_span)
+    return np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
 
 
 class Slopes(NamedTuple):

@@ -3,6 +3,8 @@
 import numpy as np
 import polars as pl
 
+from saddle.analysis.epochs import EPOCH, epochs_in, is_last
+
 SHARE = 0.1
 """Of training: its last part is compared with the part before that is as long."""
 
@@ -13,16 +15,13 @@ LEAST = 0.02
 """Of the span over the sweep: smaller changes move no conclusion."""
 
 FEWEST = 3
-"""Runs whose scatter says anything."""
+"""Trained policies whose scatter says anything."""
 
 
 def gain(name: str) -> pl.Expr:
     """Of a run: how much its last tenth of training had more of this than the tenth before."""
-    epoch = pl.col("epoch").cast(pl.Int64)
-    length = epoch.max() - epoch.min() + 1
-    part = (SHARE * length - 1e-9).ceil().clip(lower_bound=1)
-    last = epoch > epoch.max() - part
-    before = ~last & (epoch > epoch.max() - 2 * part)
+    last = is_last(SHARE)
+    before = ~last & (EPOCH.max() - 2 * epochs_in(SHARE) < EPOCH)
     values = pl.col(name).cast(pl.Float64).fill_nan(None)
     return values.filter(last).mean() - values.filter(before).mean()
 
@@ -34,7 +33,9 @@ def still_moving(swept: pl.DataFrame) -> list[str]:
         by_lambda = swept.group_by("lambda", maintain_order=True)
         means = by_lambda.agg(pl.col(name).mean())[name].to_numpy()
         span = float(np.ptp(means)) if len(means) else 0.0
-        gains = swept[f"{name}_gain"].drop_nulls().to_numpy()
+        # The strata of a dial are one policy, whose noise they share.
+        policies = swept.group_by("trained", maintain_order=True)
+        gains = policies.agg(pl.col(f"{name}_gain").mean())[f"{name}_gain"].drop_nulls().to_numpy()
         if len(gains) < FEWEST or not span > 0:
             continue
         change = float(gains.mean())

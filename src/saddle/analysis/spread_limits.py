@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from saddle.analysis.findings import TaskFindings
+from saddle.analysis.restrictiveness import places_along
 from saddle.errors import SaddleError
 
 DIGITS = (2, 3, 6)  # of a limit: the fewest with which limits differ
@@ -21,7 +22,7 @@ def spread_limits(part: TaskFindings, count: int) -> tuple[float, ...]:
             f"sweep needs two lambdas or more that did not fail"
         )
     cost = np.array(frontier.cost.value, float)
-    place = _places(cost, np.array(frontier.return_.value, float))
+    place = places_along(cost, np.array(frontier.return_.value, float))
     if place is None:
         raise SaddleError(
             f"limits of {part.task} cannot be taken from its frontier, which spans no cost or no "
@@ -41,19 +42,6 @@ def spread_limits(part: TaskFindings, count: int) -> tuple[float, ...]:
 
 def _at(wanted: float, cost: np.ndarray, place: np.ndarray) -> float:
     return float(np.interp(wanted, cost, place))
-
-
-def _places(
-    cost: Float[np.ndarray, " points"], returns: Float[np.ndarray, " points"]
-) -> Float[np.ndarray, " points"] | None:
-    """Where the frontier's points lie along its arc, from 0 to 1, in units of its spans; None where
-    it spans nothing.
-    """
-    spans = np.ptp(cost), np.ptp(returns)
-    if not min(spans) > 0:
-        return None
-    steps = np.hypot(np.diff(cost) / spans[0], np.diff(returns) / spans[1])
-    return np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
 
 
 def _shared_out(stretches: list[tuple[float, float]], count: int) -> list[int]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Num
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr
 
-from saddle.analysis.bootstrap import draw_counts, interval
+from saddle.analysis.bootstrap import draw_counts, interval, t_factor
 
 Strata = Sequence[np.ndarray]
 """The scores of a rule's runs, [runs] of each stratum."""
@@ -59,9 +59,7 @@ def stratified_interval(
     if degrees < 1:
         unknown = np.full(np.shape(value), np.nan)
         return unknown, unknown
-    tail = (1 + level) / 2
-    quantiles = stdtrit(degrees, tail) / ndtri(tail)
-    factor = quantiles * np.sqrt(runs / degrees)
+    factor = t_factor(float(runs), float(degrees), level)
     return interval(value + factor * (replicates - value), level)
 
 

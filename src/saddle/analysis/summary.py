@@ -12,6 +12,7 @@ import polars as pl
 from saddle.analysis.bootstrap import interquartile_mean, mean_interval
 from saddle.analysis.constraints import CAME_C, SAID_C, column, further, names, present
 from saddle.analysis.dials import spread_out
+from saddle.analysis.epochs import epochs_in, is_last
 from saddle.analysis.findings import Estimate, RunCounts, Statistics, Violation
 from saddle.analysis.options import Options
 from saddle.analysis.over_training import over_training
@@ -184,10 +185,7 @@ def _tails(
     `constraints` is how many a run has. others: columns whose means are wanted too, over those of
     the epochs that have a number.
     """
-    epoch = pl.col("epoch").cast(pl.Int64)
-    length = epoch.max() - epoch.min() + 1
-    window = (share * length - 1e-9).ceil().clip(lower_bound=1)
-    last = epoch > epoch.max() - window
+    last = is_last(share)
 
     def mean(name: str) -> pl.Expr:
         return pl.col(name).cast(pl.Float64).fill_nan(None).filter(last).mean()
@@ -200,7 +198,7 @@ def _tails(
             gain("return").alias("return_gain"),
             *(mean(name).alias(name) for name in (*costs, *others)),
             *(gain(cost).alias(column("cost_gain", i)) for i, cost in enumerate(costs)),
-            window.cast(pl.Int64).alias("window"),
+            epochs_in(share).cast(pl.Int64).alias("window"),
             last.sum().cast(pl.Int64).alias("found"),
             pl.col("env_steps").max(),
             pl.sum_horizontal(pl.lit(1), *has).alias("constraints"),
