@@ -4,6 +4,7 @@ from fake import FakeProgram
 
 from saddle.learners import PPO
 from saddle.multipliers import GradientAscent
+from saddle.study import grow
 from saddle.study.local import Worker
 from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.prepare import prepare
@@ -65,3 +66,16 @@ def work(plan, out, resume=False, stop=None, sweep=None, make: Factory = FakePro
     study = prepare(plan, out, resume, sweep.path if sweep else None)
     Worker(study, make, plan.chunk, notes, stop or Stopper(), sweep, lease).work()
     return study, notes
+
+
+def killed_after(written, patch):
+    """Let a process that adds runs be killed when it has written so many units."""
+    write = grow.write_runs
+    left = iter(range(written))
+
+    def write_some(*arguments):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        write(*arguments)
+
+    patch.setattr(grow, "write_runs", write_some)

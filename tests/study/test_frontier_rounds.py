@@ -1,22 +1,34 @@
 """A frontier's study grows round by round, and is the same however often it was interrupted."""
 
 import dataclasses
+import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 from fake import FakeProgram
-from helpers import TASK, After, Notes
+from helpers import TASK, After, Notes, killed_after
 
 import saddle
 from saddle.errors import SaddleError
 from saddle.learners import PPO
 from saddle.multipliers import each_lambda
-from saddle.study import grow
-from saddle.study.frontier import EPOCHS, Wish, first_plan, open_frontier, sized, train_frontier
+from saddle.study import claims, frontier, grow
+from saddle.study.frontier import (
+    EPOCHS,
+    Wish,
+    choose,
+    first_plan,
+    open_frontier,
+    sized,
+    train_frontier,
+)
+from saddle.study.local import Worker
 from saddle.study.prepare import plan_of
 from saddle.study.stop import Stopper
+from saddle.study.store import MANIFEST
 from saddle.tasks import spec_of
 
 FAKE = f"{FakeProgram.__module__}:FakeProgram"
@@ -82,18 +94,124 @@ def test_stopped_and_resumed_it_ends_the_same(whole, questions, tmp_path):
     )
 
 
-def test_a_round_that_was_planned_half_is_completed(whole, tmp_path, monkeypatch):
-    """Killed between the plan and its runs."""
+def room_for(members, patch):
+    """Let memory have room for so many runs in a unit of a round."""
+    patch.setattr(grow, "capacity_here", lambda *anything: members)
 
-    def killed(*anything):
-        raise KeyboardInterrupt
 
+def killed_while_planning(path, written, monkeypatch):
+    """A frontier that was killed when so many units of its second round were there."""
     with monkeypatch.context() as patch:
-        patch.setattr(grow, "complete", killed)
+        room_for(5, patch)
+        killed_after(written, patch)
         with pytest.raises(KeyboardInterrupt):
-            trained(tmp_path / "s")
+            trained(path)
+
+
+def sizes_of(study, stage):
+    """How many runs each unit of a stage has."""
+    return dict(study.runs.filter(stage=stage).group_by("unit").len().iter_rows())
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_round_that_was_planned_half_is_completed(whole, written, tmp_path, monkeypatch):
+    """Killed between the plan and its runs, or between two units; when it is resumed there is more
+    memory.
+    """
+    killed_while_planning(tmp_path / "s", written, monkeypatch)
+    with monkeypatch.context() as patch:
+        room_for(5, patch)
+        uninterrupted, _ = trained(tmp_path / "u")
+    room_for(300, monkeypatch)
+    study, _ = trained(tmp_path / "s")
+    assert sizes_of(study, "sweep") == sizes_of(uninterrupted, "sweep")
+    assert len(sizes_of(study, "sweep")) > 1
+    assert study.metrics.equals(whole[0].metrics)
+
+
+def test_a_unit_that_is_there_is_never_written(whole, tmp_path, monkeypatch):
+    """The manifest does not say how many runs a unit may have: an older Saddle wrote it."""
+    killed_while_planning(tmp_path / "s", 1, monkeypatch)
+    manifest = tmp_path / "s" / MANIFEST
+    facts = json.loads(manifest.read_text())
+    del facts[grow.MEMBERS]
+    manifest.write_text(json.dumps(facts))
+    first = "PointCircle1-ppo-00-sweep"
+    before = saddle.open_study(tmp_path / "s").unit_runs(first)
+    room_for(300, monkeypatch)
+    study = open_frontier(WISH, SPEC, tmp_path / "s", resume=True)
+    assert study.unit_runs(first).equals(before)
+    assert f"{first}-2" in study.units()
     study, _ = trained(tmp_path / "s")
     assert study.metrics.equals(whole[0].metrics)
+
+
+def same(study, other):
+    assert study.finished
+    assert study.runs.equals(other.runs)
+    assert study.metrics.equals(other.metrics)
+    assert study.manifest["plan"] == other.manifest["plan"]
+
+
+def meanwhile(monkeypatch, work_beside):
+    """Let `work_beside(work)` stand for the first round's work of this process."""
+    work = Worker.work
+
+    def once(self):
+        monkeypatch.setattr(Worker, "work", work)
+        work_beside(lambda: work(self))
+
+    monkeypatch.setattr(Worker, "work", once)
+
+
+def test_rounds_that_another_process_adds_are_not_chosen_again(whole, tmp_path, monkeypatch):
+    """It goes through all of them while this one is still at the pilot."""
+
+    def behind(work):
+        trained(tmp_path / "s")
+        work()
+
+    meanwhile(monkeypatch, behind)
+    study, _ = trained(tmp_path / "s")
+    same(study, whole[0])
+
+
+def test_a_round_that_another_process_has_just_added_is_trained(whole, tmp_path, monkeypatch):
+    """When this one looks whether it is finished, it is not any more."""
+
+    def ahead(work):
+        work()
+        trained(tmp_path / "s", After(0))
+
+    meanwhile(monkeypatch, ahead)
+    study, _ = trained(tmp_path / "s")
+    same(study, whole[0])
+
+
+def test_of_two_processes_that_would_choose_a_round_one_does(whole, tmp_path, monkeypatch):
+    """The other waits for it, and trains what it chose."""
+    path = tmp_path / "s"
+    second = plan_of(whole[0]).stages[1]
+
+    def at_once(work):
+        work()
+        claim = claims.take(path, grow.CLAIM)
+        assert claim is not None
+
+        def wait(seconds):
+            with claim:
+                grow.grow(saddle.open_study(path), second)
+
+        monkeypatch.setattr(grow, "time", SimpleNamespace(sleep=wait))
+
+    def not_again(study, limits, constraints, count):
+        assert len(plan_of(study).stages) > 1
+        return choose(study, limits, constraints, count)
+
+    meanwhile(monkeypatch, at_once)
+    monkeypatch.setattr(frontier, "choose", not_again)
+    study, _ = trained(path)
+    same(study, whole[0])
 
 
 def test_what_is_there_is_kept(whole):

@@ -24,7 +24,7 @@ from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
 from saddle.multipliers.counts import usual_count
 from saddle.study import estimate
 from saddle.study.forecast import say_how_long
-from saddle.study.grow import complete, grow
+from saddle.study.grow import complete, grow, growing, with_runs
 from saddle.study.lambdas import PILOT, Outcomes, next_lambdas
 from saddle.study.listener import Listener
 from saddle.study.local import Worker
@@ -200,18 +200,13 @@ def train_frontier(
     names: of the task's constraints.
     """
     for number in itertools.count():
+        study = complete(Study(study.path))  # another process may have added rounds
+        if number == len(plan_of(study).stages):
+            study = _with_round(study, wish, names, listener)
         stages = plan_of(study).stages
-        coming = rounds_left(wish, len(names), stages)
         if number == len(stages):
-            if not coming:
-                return study
-            name, size = coming.pop(0)
-            lambdas = choose(study, wish.limits_of(names), len(names), size)
-            if not lambdas:
-                listener.say("more multipliers would tell nothing: their outcomes are all alike")
-                return study
-            study = grow(study, Stage(name, lambdas=lambdas))
-            stages = plan_of(study).stages
+            return study
+        coming = rounds_left(wish, len(names), stages)
         stage = stages[number]
         if stage.lambdas:
             shown = ", ".join(lambda_name(value) for value in stage.lambdas)
@@ -222,8 +217,27 @@ def train_frontier(
         if len(stages) == 1 and coming and worker.paces:
             listener.say(_whole_time(study, wish, worker, len(names)))
         worker.work()
-        if not study.finished:
+        if not study.finished and plan_of(Study(study.path)).stages == stages:
             return study
+    return study
+
+
+def _with_round(study: Study, wish: Wish, names: tuple[str, ...], listener: Listener) -> Study:
+    """The study, all of whose rounds are through, with its next one: what another process has
+    added, or else what is chosen here. As it was where none is to come.
+    """
+    through = len(plan_of(study).stages)
+    if not rounds_left(wish, len(names), plan_of(study).stages):
+        return study
+    with growing(study) as now:
+        stages = plan_of(now).stages
+        if len(stages) > through:
+            return with_runs(now)
+        name, size = rounds_left(wish, len(names), stages)[0]
+        lambdas = choose(now, wish.limits_of(names), len(names), size)
+        if lambdas:
+            return grow(now, Stage(name, lambdas=lambdas))
+    listener.say("more multipliers would tell nothing: their outcomes are all alike")
     return study
 
 

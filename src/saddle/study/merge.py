@@ -5,7 +5,6 @@ Runs that have one name but learners with different settings are different runs:
 study get the settings that differ behind their name.
 """
 
-import itertools
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import polars as pl
 
 from saddle.errors import SaddleError
 from saddle.study import claims
+from saddle.study.names import free_name
 from saddle.study.params import learner_fields, upgraded_plan
 from saddle.study.plan_dict import HOW_IT_RUNS
 from saddle.study.store import SCHEMA, Study, chunks
@@ -80,21 +80,11 @@ def _parts(studies: list[Study]) -> Iterator[Part]:
             own = [run for run in runs["run"] if best[run][1] == i]
             if not own:
                 continue
-            name = _free_name(unit, taken)
+            name = free_name(unit, taken)
             taken.add(name)
             kept = runs.filter(pl.col("run").is_in(own)).with_columns(unit=pl.lit(name))
             before = {new: old for old, new in renamed[i].items() if new in own}
             yield Part(study, unit, name, kept, before, whole=kept.height == runs.height)
-
-
-def _free_name(unit: str, taken: set[str]) -> str:
-    """The unit's name, or the first of NAME-2, NAME-3 ... that no other unit has."""
-    name = unit
-    for number in itertools.count(2):
-        if name not in taken:
-            break
-        name = f"{unit}-{number}"
-    return name
 
 
 def _new_names(studies: list[Study]) -> list[dict[str, str]]:

@@ -1,7 +1,9 @@
 """Names of runs and units: task, algorithm, multiplier, seed, and what sets settings apart."""
 
 import dataclasses
+import itertools
 import re
+from collections.abc import Container
 
 from saddle import references
 from saddle.learners import LearnerSettings
@@ -41,6 +43,16 @@ def variant_name(learner: LearnerSettings, base: LearnerSettings) -> str:
         return ""
     settings = _differing(learner, base)
     return "-".join(part for part in (learner.algorithm, settings) if part)
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, or the first of NAME-2, NAME-3 ... that is not taken."""
+    free = name
+    for number in itertools.count(2):
+        if free not in taken:
+            break
+        free = f"{name}-{number}"
+    return free
 
 
 def _differing(learner: LearnerSettings, base: LearnerSettings) -> str:
