@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 from fake import FakeProgram
-from helpers import TASK, After, Notes, small
+from helpers import TASK, After, Notes, killed_after, small
 
 import saddle
 from saddle import interface
@@ -161,18 +161,24 @@ def test_stopped_and_resumed_it_ends_the_same(whole, questions, tmp_path):
     same(study, whole[0])
 
 
-def test_a_group_that_was_planned_half_is_completed(whole, tmp_path, monkeypatch):
-    """Killed between the plan and its runs."""
+@pytest.fixture(scope="module")
+def in_parts(tmp_path_factory):
+    """The same with groups of two units each."""
+    return trained(tmp_path_factory.mktemp("parts") / "s", planned(members=10))[0]
 
-    def killed(*anything):
-        raise KeyboardInterrupt
 
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_group_that_was_planned_half_is_completed(in_parts, written, tmp_path, monkeypatch):
+    """Killed between the plan and its runs, or between two units."""
+    plan = planned(members=10)
     with monkeypatch.context() as patch:
-        patch.setattr(until_decided, "_with_runs", killed)
+        killed_after(written, patch)
         with pytest.raises(KeyboardInterrupt):
-            trained(tmp_path / "s")
-    assert len(plan_of(saddle.open_study(tmp_path / "s")).rounds) == 1
-    same(trained(tmp_path / "s")[0], whole[0])
+            trained(tmp_path / "s", plan)
+    killed = saddle.open_study(tmp_path / "s")
+    assert len(plan_of(killed).rounds) == 1
+    assert sum("round2" in unit for unit in killed.units()) == written
+    same(trained(tmp_path / "s", plan)[0], in_parts)
 
 
 def test_a_group_that_another_process_added_is_not_added_again(whole, tmp_path):
@@ -193,6 +199,21 @@ def test_a_study_of_given_seeds_goes_on_until_decided(whole, tmp_path):
     other = planned(UntilDecided(most=32))
     with pytest.raises(SaddleError, match=r"most is 24 there, 32 here"):
         open_study_of(other, tmp_path / "s", resume=True)
+
+
+def test_groups_that_another_process_adds_meanwhile_stay(whole, tmp_path, monkeypatch):
+    """Both found a study of given seeds, and the other was quicker."""
+    trained(tmp_path / "s", planned(wish=None))
+    first = until_decided.prepare
+
+    def slow(*arguments):
+        monkeypatch.setattr(until_decided, "prepare", first)
+        study = first(*arguments)
+        trained(tmp_path / "s")
+        return study
+
+    monkeypatch.setattr(until_decided, "prepare", slow)
+    same(trained(tmp_path / "s")[0], whole[0])
 
 
 def test_plans_are_read_as_they_were_written():

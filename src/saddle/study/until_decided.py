@@ -8,34 +8,26 @@ after it, and whoever opens it adds the runs that are missing.
 
 import dataclasses
 import itertools
-import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from saddle.analysis.sequential import Looks
 from saddle.analysis.until_decided import Family, families
 from saddle.errors import SaddleError
-from saddle.files import write_json
 from saddle.learners import LearnerSettings
-from saddle.study import claims, estimate
+from saddle.study import estimate
 from saddle.study import plan as plans
-from saddle.study.columns import runs_frame
+from saddle.study.grow import add_runs, growing, with_plan
 from saddle.study.listener import Listener
-from saddle.study.local import POLL, Worker
+from saddle.study.local import Worker
 from saddle.study.packing import pack
-from saddle.study.plan import Plan, Run
-from saddle.study.plan_dict import to_dict
-from saddle.study.prepare import Survey, constraints, plan_of, prepare, row_of, survey_here
+from saddle.study.plan import Plan
+from saddle.study.prepare import Survey, constraints, plan_of, prepare, survey_here
 from saddle.study.sequential import Round, design_of
 from saddle.study.status import duration
 from saddle.study.store import MANIFEST, Study
-from saddle.study.writer import write_runs
 from saddle.words import counted
-
-CLAIM = "rounds"
-"""What a process claims that adds a group of seeds."""
 
 CarryOut = Callable[[Study], None]
 """Runs all units of the study that are left."""
@@ -73,8 +65,18 @@ def open_until_decided(
         begun = dataclasses.replace(begun, until_decided=None)
     study = prepare(begun, out, resume, sweep, survey)
     if there.until_decided is None:
-        study = _planned(study, plan)
+        study = _asked_for(study, plan)
     return complete_rounds(study)
+
+
+def _asked_for(study: Study, plan: Plan) -> Study:
+    """The study, begun with given seeds, with what its plan now asks for, unless another process
+    has asked already.
+    """
+    with growing(study) as now:
+        if plan_of(now).until_decided is None:
+            return with_plan(now, plan)
+        return now
 
 
 def _check_tasks(plan: Plan) -> None:
@@ -174,55 +176,41 @@ def next_round(study: Study, found: list[Family]) -> Round | None:
 
 def _add(study: Study, added: Round) -> Study:
     """The study with one more group of seeds, unless another process has added it."""
-    with _claimed(study):
-        now = Study(study.path)
+    with growing(study) as now:
         plan = plan_of(now)
         if all(there.seeds != added.seeds for there in plan.rounds):
-            now = _planned(now, dataclasses.replace(plan, rounds=(*plan.rounds, added)))
+            now = with_plan(now, dataclasses.replace(plan, rounds=(*plan.rounds, added)))
         return _with_runs(now)
 
 
 def complete_rounds(study: Study) -> Study:
     """The study with every run of its groups of seeds."""
-    if not missing_runs(study):
+    if not _lacks_runs(study):
         return study
-    with _claimed(study):
-        return _with_runs(Study(study.path))
+    with growing(study) as now:
+        return _with_runs(now)
 
 
-def _planned(study: Study, plan: Plan) -> Study:
-    """The study with this plan in its manifest."""
-    write_json(study.path / MANIFEST, {**study.manifest, "plan": to_dict(plan)})
-    return Study(study.path)
-
-
-def _claimed(study: Study) -> AbstractContextManager:
-    """The right to add runs, once nobody else has it."""
-    while True:
-        claim = claims.take(study.path, CLAIM)
-        if claim is not None:
-            return claim
-        time.sleep(POLL)
-
-
-def missing_runs(study: Study) -> list[list[Run]]:
-    """Of each group that was added, the runs that are not there."""
+def _lacks_runs(study: Study) -> bool:
+    """Whether runs of groups that were added are missing."""
     plan = plan_of(study)
     there = set(study.runs["run"])
-    found = [plans.runs_of_round(plan, added) for added in plan.rounds]
-    missing = [[run for run in some if run.name not in there] for some in found]
-    return missing if any(missing) else []
+    planned = itertools.chain(*(plans.runs_of_round(plan, added) for added in plan.rounds))
+    return any(run.name not in there for run in planned)
 
 
 def _with_runs(study: Study) -> Study:
-    """The study with the runs that are missing, in units no larger than those that it has."""
+    """The study with the runs that are missing, in units no larger than those that it has.
+
+    All runs of a group are packed, so that a process that was killed on the way and its successor
+    make the same units.
+    """
     plan = plan_of(study)
     sizes = _largest_units(study)
-    for number, runs in enumerate(missing_runs(study), 2):
+    for number, added in enumerate(plan.rounds, 2):
+        runs = plans.runs_of_round(plan, added)
         packed = pack(plan, runs, lambda task, learner: sizes[task, learner])
-        for unit, some in packed.items():
-            name = f"{unit}-round{number}"
-            write_runs(study.path, name, runs_frame([row_of(plan, name, run) for run in some]))
+        add_runs(study, plan, packed, f"round{number}")
     return Study(study.path)
 
 
