@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from saddle.analysis import Options, analyze
 from saddle.errors import SaddleError
 from saddle.multipliers import GradientAscent, LogBarrier
-from saddle.study import claims, unit
+from saddle.study import claims, dependent, unit
 from saddle.study.local import Worker
 from saddle.study.pace import Pace
 from saddle.study.plan import Stage
 from saddle.study.prepare import prepare
 from saddle.study.stop import Stopper, seconds
 from saddle.study.unit_rows import kind
+from saddle.study.writer import write_runs
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,55 @@ def test_lambda_star_comes_from_the_sweep(tmp_path):
     assert {json.loads(p)["rule"]["init"] for p in stars["params"]} == set(found.values())
     at_star = study.metrics.join(stars, on="run").group_by("limit").agg(pl.col("cost").mean())
     assert dict(at_star.iter_rows())[10.0] == pytest.approx(10.0, rel=0.05)
+
+
+COARSE = Stage("coarse", lambdas=(0.1, 10.0))
+FINE = Stage("fine", lambdas=(0.5, 0.9, 1.2, 3.0))
+
+
+def test_every_run_has_lambda_star_from_its_own_sweep_and_by_its_own_method(tmp_path):
+    """Runs of several stages wait in one unit, and get what they get when their stage is alone."""
+    stages = (
+        Stage("first", lambda_star="coarse", limits=((10.0,),)),
+        Stage("second", lambda_star="fine", limits=((20.0,),)),
+        Stage("third", lambda_star="fine", limits=((21.0,),), lambda_star_method="published"),
+    )
+    together, _ = work(small(stages=(COARSE, FINE, *stages), members=50), tmp_path / "s")
+    waiting = together.runs.filter(pl.col("limit").is_not_null())
+    assert set(waiting["unit"]) == {"PointCircle1-ppo-star-00"}
+    for stage in stages:
+        alone, _ = work(small(stages=(COARSE, FINE, stage), members=50), tmp_path / stage.name)
+        columns = ["run", "limit", "lambda", "params"]
+        own = waiting.filter(stage=stage.name).select(columns)
+        assert own.equals(alone.runs.filter(stage=stage.name).select(columns))
+
+
+def test_limits_come_from_the_frontier_of_each_runs_own_sweep(tmp_path):
+    first = Stage("first", lambda_star="coarse", limits_from_frontier=2)
+    second = Stage("second", rules=(LogBarrier(),), lambda_star="fine", limits=((20.0,),))
+    plan = small(stages=(COARSE, FINE, second, first), members=50)
+    study, _ = work(plan, tmp_path / "s", make=Earning)
+    alone, _ = work(small(stages=(COARSE, first), members=50), tmp_path / "a", make=Earning)
+    columns = ["run", "limit", "lambda"]
+    placed = study.runs.filter(stage="first").select(columns)
+    assert placed.equals(alone.runs.filter(stage="first").select(columns))
+
+
+def test_a_unit_waits_for_all_sweeps_that_its_runs_need(tmp_path):
+    stages = (
+        COARSE,
+        FINE,
+        Stage("first", lambda_star="coarse", limits=((10.0,),)),
+        Stage("second", lambda_star="fine", limits=((20.0,),)),
+    )
+    study = prepare(small(stages=stages, members=50), tmp_path / "s", resume=False)
+    waiting = study.unit_runs("PointCircle1-ppo-star-00")
+    swept = study.unit_runs("PointCircle1-ppo-00")
+    for ended, ready in ((["coarse"], False), (["coarse", "fine"], True)):
+        done = pl.col("stage").is_in(ended)
+        status = pl.when(done).then(pl.lit("done")).otherwise("status").alias("status")
+        write_runs(study.path, "PointCircle1-ppo-00", swept.with_columns(status))
+        assert dependent.ready(study, waiting, sweep=None) == ready
 
 
 class Earning(FakeProgram):

@@ -30,6 +30,13 @@ NO_LIMIT = pl.col("limit").is_null() & pl.col("params").str.contains(
 )
 
 
+class Origin(NamedTuple):
+    """Where a run's lambda* comes from."""
+
+    stage: str
+    method: LambdaStarMethod
+
+
 class Star(NamedTuple):
     """What is trained at a limit."""
 
@@ -50,9 +57,13 @@ def ready(study: Study, frame: pl.DataFrame, sweep: Study | None) -> bool:
     A run that failed has ended; a unit that broke has not, since a resumed study tries it again.
     """
     source = sweep or study
-    needed = _sweep_runs(source, frame)
-    broken = any(source.progress(unit).get("state") == "failed" for unit in needed["unit"].unique())
-    return not needed.is_empty() and needed["status"].is_in(["done", "failed"]).all() and not broken
+    return all(_have_ended(source, swept) for swept in _swept_runs(source, frame).values())
+
+
+def _have_ended(source: Study, swept: pl.DataFrame) -> bool:
+    """Whether there are such sweep runs, and none of them is still to come."""
+    broken = any(source.progress(unit).get("state") == "failed" for unit in swept["unit"].unique())
+    return not swept.is_empty() and swept["status"].is_in(["done", "failed"]).all() and not broken
 
 
 def resolve(
@@ -64,21 +75,17 @@ def resolve(
     source = sweep or study
     facts = [facts_of(params) for params in frame["params"]]
     with source.reading():
-        swept = _sweep_runs(source, frame)
+        swept = _swept_runs(source, frame)
         metrics = source.scan_metrics()
-        counts = {own[LIMIT_PLACE][1] for own in facts if LIMIT_PLACE in own}
-        ladders = {count: frontier_limits(swept, metrics, count) for count in counts}
-        limits = [_limit_of(own, ladders) for own in facts]
-        unset = [limit for own, limit in zip(facts, limits, strict=True) if own["rule"] is None]
-        method = facts[0].get("star_method", "profile")
-        stars = lambda_stars(swept, metrics, unset, method) if unset else {}
-    for limit, star in stars.items():
+        limits = _limits(facts, swept, metrics)
+        stars = _stars(facts, limits, swept, metrics)
+    for (_, limit), star in stars.items():
         if star.instead:
             at = ", ".join(f"{entry:g}" for entry in limit)
             say(f"limit {at} of {frame['task'][0]}: {star.instead}")
     changes = []
     for own, limit in zip(facts, limits, strict=True):
-        rule = rule_from(own["rule"]) if own["rule"] else Fixed(stars[limit].value)
+        rule = rule_from(own["rule"]) if own["rule"] else Fixed(stars[_origin(own), limit].value)
         told = {**own, "rule": rule_to_dict(rule), "limits": list(limit)}
         columns = lambda_columns(rule, len(limit))
         columns |= {f"limit_{i}" if i else "limit": entry for i, entry in enumerate(limit)}
@@ -87,12 +94,45 @@ def resolve(
     return member_rows(frame, changes)
 
 
-def _limit_of(facts: dict[str, Any], ladders: dict[int, tuple[float, ...]]) -> Limit:
-    """A run's limit: its own, or its place among those of the frontier."""
-    if LIMIT_PLACE not in facts:
-        return tuple(facts["limits"])
-    place, count = facts[LIMIT_PLACE]
-    return (ladders[count][place - 1],)
+def _origin(facts: dict[str, Any]) -> Origin:
+    """Where a run's lambda* comes from. Older stores know one method."""
+    return Origin(facts["star"], facts.get("star_method", "profile"))
+
+
+def _limits(
+    facts: Sequence[dict[str, Any]], swept: dict[str, pl.DataFrame], metrics: pl.LazyFrame
+) -> list[Limit]:
+    """Each run's limit: its own, or its place among those of its stage's frontier."""
+    counts = {(own["star"], own[LIMIT_PLACE][1]) for own in facts if LIMIT_PLACE in own}
+    ladders = {
+        (stage, count): frontier_limits(swept[stage], metrics, count) for stage, count in counts
+    }
+    limits: list[Limit] = []
+    for own in facts:
+        if LIMIT_PLACE in own:
+            place, count = own[LIMIT_PLACE]
+            limits.append((ladders[own["star"], count][place - 1],))
+        else:
+            limits.append(tuple(own["limits"]))
+    return limits
+
+
+def _stars(
+    facts: Sequence[dict[str, Any]],
+    limits: Sequence[Limit],
+    swept: dict[str, pl.DataFrame],
+    metrics: pl.LazyFrame,
+) -> dict[tuple[Origin, Limit], Star]:
+    """What is trained at each limit of the runs without a rule, by where it comes from."""
+    wanted: dict[Origin, list[Limit]] = {}
+    for own, limit in zip(facts, limits, strict=True):
+        if own["rule"] is None:
+            wanted.setdefault(_origin(own), []).append(limit)
+    stars: dict[tuple[Origin, Limit], Star] = {}
+    for origin, some in wanted.items():
+        found = lambda_stars(swept[origin.stage], metrics, some, origin.method)
+        stars |= {(origin, limit): star for limit, star in found.items()}
+    return stars
 
 
 def frontier_limits(runs: pl.DataFrame, metrics: pl.LazyFrame, count: int) -> tuple[float, ...]:
@@ -165,13 +205,18 @@ def open_sweep(path: Path | None) -> Study | None:
     return None if path is None else Study(path)
 
 
-def _sweep_runs(source: Study, frame: pl.DataFrame) -> pl.DataFrame:
-    """The runs that give the unit's lambda*: those of its task and of its learner.
+def _swept_runs(source: Study, frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The sweep runs that the unit waits for, by their stage."""
+    stages = dict.fromkeys(facts_of(params)["star"] for params in frame["params"])
+    return {stage: _sweep_runs(source, frame, stage) for stage in stages}
+
+
+def _sweep_runs(source: Study, frame: pl.DataFrame, stage: str) -> pl.DataFrame:
+    """The stage's runs that give the unit's lambda*: those of its task and of its learner.
 
     A sweep of another study may have had other settings; then its only learner of that algorithm
     serves.
     """
-    stage = facts_of(frame["params"][0])["star"]
     first = frame.row(0, named=True)
     swept = source.runs.filter(
         pl.col("lambda").is_not_null(),
