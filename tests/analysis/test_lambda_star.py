@@ -9,12 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from statsmodels.nonparametric.smoothers_lowess import lowess
 
-from saddle.analysis import Options
+from saddle.analysis import Options, analyze
 from saddle.analysis.geometry import geometry
 from saddle.analysis.limits import crossing, train_at
 from saddle.analysis.profile import Sweep
+from saddle.analysis.simulate import row_of
 from saddle.analysis.summary import final_values
 from saddle.study import open_study
+from saddle.study.columns import metrics_frame, runs_frame
 from saddle.study.dependent import lambda_stars
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -59,6 +61,38 @@ def test_a_limit_that_is_not_reached_takes_the_nearest_setting_or_as_published_t
     assert "its nearest setting is lambda 5.62, with a mean cost of 12.7" in star.instead
     published = lambda_stars(runs, metrics, ((10.0,),), "published")[10.0,]
     assert number(published) == 10.0 and "the sweep ends at lambda 10" in published.instead
+
+
+def test_what_is_trained_is_what_the_analysis_says():
+    """Whether costs clearly rise from lambda 1 to 2 is a close call of the bootstrap, and where
+    they fall to 25 follows from it.
+    """
+    lambdas = (0.1, 0.5, 1.0, 1.4, 2.0, 3.0, 10.0)
+    costs = np.array(
+        [
+            [69, 79, 77],
+            [26, 32, 35],
+            [21, 18, 22],
+            [26, 28, 29],
+            [37, 38, 52],
+            [26, 20, 35],
+            [4, 5, 3],
+        ]
+    )
+    rows = [
+        row_of("Hill-v0", "sweep", "fixed", lam, None, seed) for lam in lambdas for seed in range(3)
+    ]
+    runs = runs_frame([{**row, "run": f"r{i:02d}"} for i, row in enumerate(rows)])
+    logged = {
+        "env_steps": np.full(costs.size, 1000),
+        "episodes": np.full(costs.size, 20),
+        "cost": costs.ravel(),
+        "return": 5 * np.sqrt(costs.ravel()),
+    }
+    metrics = metrics_frame(runs["run"].to_list(), 0, [logged]).lazy()
+    star = lambda_stars(runs, metrics, ((25.0,),))[25.0,]
+    (part,) = analyze(runs, metrics, Options(limits=(25.0,))).tasks
+    assert number(star) == part.limits[0].train_at
 
 
 @given(

@@ -31,10 +31,6 @@ from saddle.words import counted
 if TYPE_CHECKING:
     from saddle.study import Study
 
-OPTIONS = Options(replicates=100)
-"""Of the analysis that gives the frontier; nobody asks for its intervals here."""
-
-
 MOST_NAMED = 3
 """Rules that beat another, in a sentence."""
 
@@ -79,7 +75,7 @@ def families(runs: pl.DataFrame, metrics: pl.LazyFrame, design: Design) -> list[
     seen = complete_groups(runs, design)
     if seen == 0:
         return []
-    parts = [part for part in analyze(runs, metrics, OPTIONS).tasks if part.comparison]
+    parts = [part for part in analyze(runs, metrics, Options()).tasks if part.comparison]
     places = [(part, limit) for part in parts for limit in _limits(part)]
     error = design.wish.error
     if design.wish.error_over == "study":

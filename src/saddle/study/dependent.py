@@ -21,9 +21,6 @@ from saddle.study.writer import member_rows
 if TYPE_CHECKING:
     from saddle.analysis.findings import JointLambda
 
-FEWEST_REPLICATES = 100  # of the bootstrap, whose intervals nobody asks for here
-
-
 NO_LAMBDA = (pl.col("rule") == Fixed.name) & pl.col("lambda").is_null()
 NO_LIMIT = pl.col("limit").is_null() & pl.col("params").str.contains(
     f'"{LIMIT_PLACE}"', literal=True
@@ -167,7 +164,7 @@ def lambda_stars(
 
     metrics = metrics.join(runs.lazy().select("run"), on="run", how="semi")
     wanted = tuple(sorted(set(limits)))
-    options = Options.by_method(method, limits=wanted, replicates=FEWEST_REPLICATES)
+    options = Options.by_method(method, limits=wanted)
     findings = analyze(runs, metrics, options)
     if findings.joint:
         return _joint_stars(findings.joint)
