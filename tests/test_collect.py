@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from learners.running import through_a_file
 
 from saddle import tasks
@@ -110,3 +112,13 @@ def test_clocks_of_worlds_on_the_host_are_spread_in_the_wide_layout():
         state = state._replace(epoch=state.epoch + 1, worlds=worlds, moments=moments)
         counted.append(int(rollout.counted.sum()))
     assert counted == [0, 0, 0, 1, 1]
+
+
+@given(each=st.integers(1, 30_000), length=st.integers(1, 2000))
+def test_worlds_have_room_for_a_whole_episode_where_an_epoch_has(each, length):
+    worlds = PPO(steps_per_epoch=each).worlds_for(length)
+    assert each % worlds == 0
+    steps = each // worlds
+    assert steps >= length or worlds == 1
+    if each % length == 0:
+        assert steps == length

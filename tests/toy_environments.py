@@ -106,6 +106,16 @@ class PaintsBadly(Paints):
         return super().render().astype(float)
 
 
+class PaintsEmptiness(Paints):
+    def render(self):
+        return super().render()[:0]
+
+
+class PaintsNarrow(Paints):
+    def render(self):
+        return np.repeat(super().render()[:, :1], 20, axis=0)
+
+
 class PaintsNothing(Paints):
     def render(self):
         raise RuntimeError("no screen")

@@ -16,13 +16,15 @@ from saddle.config import Member
 from saddle.learners import PPO
 from saddle.learners.ppo.settings import usual_share_of_passes
 from saddle.population import Population
-from saddle.study import estimate, open_study, pace
+from saddle.study import estimate, forecast, open_study, pace
 from saddle.study.forecast import say_how_long
 from saddle.study.local import Worker
 from saddle.study.pace import Pace
+from saddle.study.plan import Plan, Stage
 from saddle.study.prepare import prepare
 from saddle.study.stop import Stopper
 from saddle.study.unit_rows import kind
+from saddle.study.whole_episodes import episode_notes
 
 FAKE = "fake:FakeProgram"
 RESULTS = Path(__file__).parents[2] / "results"
@@ -89,6 +91,12 @@ def test_a_rollout_is_timed_on_the_device_and_on_the_host(task, monkeypatch):
     ppo = PPO(steps_per_epoch=2000, hidden=(8,), batch=500, passes=2)
     found = pace._rollout_time(task, ppo, [Member(0), Member(1)])
     assert found.compile > 0 and found.run > 0
+
+
+@pytest.fixture(autouse=True)
+def _without_notes_on_episodes(monkeypatch):
+    """Epochs here are shorter than episodes."""
+    monkeypatch.setattr(forecast, "episode_notes", lambda plan: [])
 
 
 def worker_of(plan, out, resume=False):
@@ -176,3 +184,18 @@ def test_the_watchdog_ends_what_the_limit_did_not_foresee():
     )
     assert done.returncode == 3
     assert "time limit" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_epochs_in_which_no_episode_ends_are_named():
+    """Circle1's episodes have 500 steps."""
+
+    def notes(**settings):
+        stage = Stage("sweep", lambdas=(1.0,))
+        plan = Plan("s", (TASK,), (stage,), (0,), steps=4000, learner=PPO(**settings))
+        return episode_notes(plan)
+
+    assert notes(steps_per_epoch=500) == notes(steps_per_epoch=200, layout="wide") == []
+    (short,) = notes(steps_per_epoch=400)
+    assert f"400 steps of each world, and an episode of {TASK} up to 500" in short
+    (split,) = notes(steps_per_epoch=1000, worlds=4)
+    assert "an epoch has 250 steps of each world" in split

@@ -76,11 +76,17 @@ class CollectSettings:
         return dataclasses.replace(self, layout=layout, worlds=None)
 
     def worlds_for(self, episode_length: int) -> int:
-        """Worlds per member on a task with episodes of that many steps."""
+        """Worlds per member on a task with episodes of that many steps.
+
+        In the layout 'study' each has room for a whole episode, where an epoch has.
+        """
         if self.worlds is not None:
             return self.worlds
-        wanted = episode_length if self.layout == "study" else WIDE_SEGMENT
-        steps = min(wanted, self.steps_per_epoch)
-        while self.steps_per_epoch % steps:
+        each = self.steps_per_epoch
+        if self.layout == "study":
+            most = max(1, each // episode_length)
+            return max(worlds for worlds in range(1, most + 1) if each % worlds == 0)
+        steps = min(WIDE_SEGMENT, each)
+        while each % steps:
             steps -= 1
-        return self.steps_per_epoch // steps
+        return each // steps

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from saddle.draw import film, looks
 from saddle.draw.page import DPI, SIZE
-from saddle.draw.pictures import Pictures
+from saddle.draw.pictures import SHORTEST, Pictures
 from saddle.tasks.spec import TaskSpec
 
 COSTS = (looks.COST, looks.GREMLIN, looks.BUTTON, looks.PILLAR)  # colours of constraints, in turn
@@ -37,6 +37,17 @@ class Course:
         assert self.pictures is not None
         places = np.linspace(0, self.pictures.steps[-1], count)
         return [self.pictures.nearest(place) for place in places]
+
+    def paid(self, step: int) -> str:
+        """What was paid up to that step, each constraint with its name."""
+        totals = self.cost[: step + 1].sum(axis=0)
+        pairs = zip(self.spec.constraints, totals, strict=True)
+        return ", ".join(f"{name} {amount(total)}" for name, total in pairs)
+
+
+def amount(cost: float) -> str:
+    """A cost in words: whole where it is, else to two digits."""
+    return f"{cost:.2f}".rstrip("0").rstrip(".")
 
 
 def stride(spec: TaskSpec) -> int:
@@ -96,8 +107,9 @@ class _Film(film.Film):
         """The picture after `step` env steps, [height, width, 3] uint8."""
         course = self._course
         width, height = self._pictures.size
-        page = Image.new("RGB", (width, height + CAPTION), "white")
-        page.paste(Image.fromarray(self._pictures[step]), (0, 0))
+        wide = max(width, SHORTEST)  # or there would be no room for the caption
+        page = Image.new("RGB", (wide, height + CAPTION), "white")
+        page.paste(Image.fromarray(self._pictures[step]), ((wide - width) // 2, 0))
         write = ImageDraw.Draw(page)
         reward = course.reward[: step + 1].sum()
         write.text(
@@ -106,13 +118,9 @@ class _Film(film.Film):
             fill=looks.INK,
             font=self._font,
         )
-        totals = course.cost[: step + 1].sum(axis=0)
-        shown = [
-            f"{name} {total:g}" for name, total in zip(course.spec.constraints, totals, strict=True)
-        ]
         pays = (course.cost[step] > 0).any()
         colour = looks.COST if pays else looks.INK
-        write.text((10, height + 27), "   ".join(shown), fill=colour, font=self._font)
+        write.text((10, height + 27), course.paid(step), fill=colour, font=self._font)
         return np.asarray(page)
 
 
@@ -120,7 +128,7 @@ def _draw_moments(figure: Figure, course: Course) -> None:
     """Some pictures from the first to the last, side by side."""
     assert course.pictures is not None
     width = 0.93 / MOMENTS
-    for place, step in enumerate(course.moments(MOMENTS)):
+    for place, step in enumerate(dict.fromkeys(course.moments(MOMENTS))):
         ax = figure.add_axes((0.03 + place * width, 0.62, 0.97 * width, 0.25))
         ax.imshow(course.pictures[step])
         ax.set_title(f"step {step}", size=10, color=looks.MUTED)

@@ -10,6 +10,7 @@ from saddle.study.program import POPULATION
 from saddle.study.status import counts, duration
 from saddle.study.unit_rows import Kind, make_program
 from saddle.study.unit_rows import kind as kind_of
+from saddle.study.whole_episodes import episode_notes
 from saddle.words import counted
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def say_how_long(worker: Worker, plan: Plan, stop: "Stopper", program: str = POP
     members = estimate.largest_units(study)
     if not members or stop.before(0):
         return
+    for note in episode_notes(plan):
+        worker.listener.say(note)
     runs = counts(study)["left"]
     paces = estimate.from_store(study)
     unknown = [kind for kind in members if kind not in paces or not paces[kind].member_epoch]

@@ -14,7 +14,7 @@ def export(path: Path, out: Path, run: str | None) -> None:
         raise SaddleError(
             f"{path} holds {len(known)} runs; choose one with --run, for example --run {known[0]}"
         )
-    chosen = run or known[0]
+    chosen = known[0] if run is None else run
     arrays, facts = policy_files.read(study.trained_policy(chosen))
     policy_files.save(out, arrays, facts)
     print(f"wrote {out / 'policy.npz'} and {out / 'policy.json'}: {chosen}")

@@ -10,12 +10,13 @@ import numpy as np
 from saddle import files, policies
 from saddle.dial_search import dial
 from saddle.draw import Episode, course, film, record, still
-from saddle.draw.course import Course
+from saddle.draw.course import Course, amount
 from saddle.errors import SaddleError
 from saddle.gym import checks
 from saddle.gym.choose import choose
 from saddle.multipliers import Lambda, lambda_of
 from saddle.policies import Policy
+from saddle.study.store import MANIFEST
 from saddle.tasks import HostTask, State, Task, TaskSpec
 from saddle.tasks.host import HostWorlds, PicturedWorlds, close_worlds
 from saddle.tasks.velocity.engines import NativeTask
@@ -43,6 +44,13 @@ def play(
     """
     made = choose(task, {}).task
     policy = policy or ("scripted" if hasattr(made, "scripted") else "random")
+    if (Path(policy) / MANIFEST).exists():
+        raise SaddleError(
+            f"{policy} is a study, which may hold many policies; name one of them: "
+            f"{policy}/policies/RUN"
+        )
+    if limit and policy in ("random", "scripted"):
+        raise SaddleError(f"the {policy} policy has no dial; leave --limit out")
     setting = _dial_setting(policy, task, made.spec, multipliers, limit)
     asked = _Asked(
         policy=policies.get(policy, made, setting),
@@ -107,7 +115,7 @@ def _play_from_above(task: Any, asked: _Asked) -> None:
         states = _states(task, asked)
         episode = Episode(task, asked.name, asked.seed, states)
         write(episode, unfinished, asked.lidar)
-    _say(asked.out, episode.rewards, episode.costs)
+    _say(asked.out, episode.rewards, f"cost {amount(episode.costs.sum())}")
 
 
 def _states(task: Task, asked: _Asked) -> list[State]:
@@ -127,8 +135,9 @@ def _play_unseen(task: Task | HostTask, asked: _Asked) -> None:
     seen = record.pictured(task)
     if kind != ".png" and seen is None:
         raise SaddleError(
-            f"{task.spec.name} has no scene to film and does not draw itself, as environments do "
-            f"by the render mode 'rgb_array'; write a .png, which shows its reward and costs"
+            f"{task.spec.name} has no scene to film and does not draw itself, as an environment "
+            f"does (no vector environment) that is made with render_mode='rgb_array', which the "
+            f"function that makes it takes; write a .png, which shows its reward and costs"
         )
     with _replacing(asked.out) as unfinished:
         if isinstance(task, HostTask):
@@ -136,7 +145,10 @@ def _play_unseen(task: Task | HostTask, asked: _Asked) -> None:
         else:
             played = _course(task, asked)
         write(played, unfinished)
-    _say(asked.out, played.reward, played.cost.sum(axis=1))
+    last = len(played.reward) - 1
+    several = len(task.spec.constraints) > 1
+    paid = played.paid(last) if several else f"cost {amount(played.cost.sum())}"
+    _say(asked.out, played.reward, paid)
 
 
 def _course(task: Task, asked: _Asked) -> Course:
@@ -186,13 +198,15 @@ def _play_body(task: NativeTask, asked: _Asked) -> None:
     with _replacing(asked.out) as unfinished:
         run = record.body(task, asked.policy, asked.name, asked.seed, asked.steps)
         write(run, unfinished)
-    _say(asked.out, run.reward, run.cost)
+    _say(asked.out, run.reward, f"cost {amount(run.cost.sum())}")
 
 
-def _say(out: Path, rewards: np.ndarray, costs: np.ndarray) -> None:
-    """What was written, and the episode's totals. rewards, costs [T + 1], 0 at the reset."""
+def _say(out: Path, rewards: np.ndarray, paid: str) -> None:
+    """What was written, what the episode earned and what it paid. rewards [T + 1], 0 at the
+    reset.
+    """
     steps = len(rewards) - 1
-    print(f"wrote {out}: return {rewards.sum():.2f}, cost {costs.sum():.0f}, {steps} env steps")
+    print(f"wrote {out}: return {rewards.sum():.2f}, {paid}, {steps} env steps")
 
 
 def _writer(out: Path) -> Callable[[Episode, Path, bool], None]:

@@ -74,6 +74,7 @@ def test_stills_show_moments_above_the_course(tmp_path):
     [
         ("Drift", "has no scene to film and does not draw itself"),
         ("PaintsBadly", "render: its render() gives an array of float64 of shape (6, 10, 3)"),
+        ("PaintsEmptiness", "gives an array of uint8 of shape (0, 10, 3), not a picture"),
         ("PaintsNothing", "world 0, render: RuntimeError: no screen"),
     ],
 )
@@ -104,3 +105,25 @@ def test_pictures_are_kept_in_a_size_for_films(width, height, grey):
     assert SHORTEST <= longer <= LONGEST
     assert abs(rows / longer - height / max(width, height)) <= 2 / longer
     assert pictures.nearest(1.4) == 0 and pictures.nearest(2) == 3
+
+
+def test_an_episode_of_one_step_and_a_narrow_world_have_their_captions(tmp_path, capsys):
+    out = tmp_path / "x.gif"
+    words = ["--steps", "1", "--policy", "random"]
+    assert main(["play", toy("PaintsNarrow"), *words, "--out", str(out)]) == 0
+    with Image.open(out) as film:
+        assert film.size[0] == SHORTEST
+        below = np.asarray(film.convert("L"))[-40:]
+    assert (below < 100).any(), "words"
+    assert main(["play", toy("PaintsNarrow"), *words, "--out", str(out.with_suffix(".png"))]) == 0
+    assert ", 1 env steps" in capsys.readouterr().out
+
+
+def test_a_study_is_no_policy_and_a_random_one_has_no_dial(tmp_path, capsys):
+    (tmp_path / "manifest.json").write_text("{}")
+    for words, why in (
+        (["--policy", str(tmp_path)], "is a study, which may hold many policies"),
+        (["--limit", "3"], "the random policy has no dial; leave --limit out"),
+    ):
+        assert main(["play", toy("Paints"), *words, "--out", str(tmp_path / "x.png")]) == 2
+        assert why in capsys.readouterr().err

@@ -388,3 +388,12 @@ def test_a_length_may_be_written_as_a_power_of_ten():
     environment = Environment("toy_environments:Drift", length=1e3)  # type: ignore[arg-type]
     assert environment == Environment.parse(str(environment))
     assert environment.length == 1000 and type(environment.length) is int
+
+
+def test_a_negative_cost_is_told_once(caplog):
+    worlds = saddle.make("toy_environments:Vector?cost=reward:1&reward=0&length=10").worlds(2)
+    worlds.reset(np.arange(2, dtype=np.uint64))
+    for _ in range(3):
+        worlds.step(np.zeros((2, 2)))
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "world 0, step 1: its cost 'reward_1' is -2, but costs are 0 or more" in told

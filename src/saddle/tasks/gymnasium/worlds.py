@@ -62,6 +62,7 @@ class EnvironmentWorlds:
         self._begun = False
         self._told = False
         self._told_of_output = False
+        self._told_of_cost = False
         self._layout = _layout(spec, n, self.processes)
         self._memory = _memory(_size(self._layout))
         weakref.finalize(self, os.close, self._memory)
@@ -89,6 +90,7 @@ class EnvironmentWorlds:
         steps = arrays["taken"] + 1
         self._command(wire.STEP)
         self._check_finite(("final", "reward", "cost", "obs"), steps)
+        self._tell_of_negative_cost(steps)
         return HostStep(
             obs=arrays["obs"].copy(),
             final_obs=arrays["final"].copy(),
@@ -241,6 +243,24 @@ class EnvironmentWorlds:
             "%s, world %d, step %d: it prints to standard output, which is not shown: %s",
             self._environment.name,
             *self.printed,
+        )
+
+    def _tell_of_negative_cost(self, steps: np.ndarray) -> None:
+        """Say once that a cost is below 0: limits, and the weight that a multiplier has, are made
+        for costs that are not.
+        """
+        if self._told_of_cost or self._arrays["cost"].min() >= 0:
+            return
+        self._told_of_cost = True
+        world, constraint = np.argwhere(self._arrays["cost"] < 0)[0]
+        log.warning(
+            "%s, world %d, step %d: its cost %r is %g, but costs are 0 or more; of a reward's "
+            "component take minus it, as --cost=-1 does",
+            self._environment.name,
+            world,
+            steps[world],
+            self.spec.constraints[constraint],
+            self._arrays["cost"][world, constraint],
         )
 
     def _start(self) -> None:

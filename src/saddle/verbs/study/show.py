@@ -16,6 +16,7 @@ from saddle.study.program import POPULATION
 from saddle.study.rates import plan_notes
 from saddle.study.status import duration
 from saddle.study.until_decided import most_runs, rounds_words
+from saddle.study.whole_episodes import episode_notes
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
 
@@ -97,7 +98,7 @@ def _print(plan: Plan, found: list[TaskPart], calibrate: bool) -> None:
         screen.print(line, markup=False)
     if plan.until_decided is not None:
         screen.print(rounds_words(plan), markup=False)
-    for note in plan_notes(plan):
+    for note in (*plan_notes(plan), *episode_notes(plan)):
         screen.print(note, markup=False)
 
 

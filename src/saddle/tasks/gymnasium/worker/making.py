@@ -147,4 +147,6 @@ def step_seconds(env: Any) -> float:
             return float(length)
     metadata = getattr(env, "metadata", None) or {}
     rate = metadata.get("render_fps") or metadata.get("video.frames_per_second")
-    return 1.0 / float(rate) if rate else 1.0
+    if isinstance(rate, (int, float, np.integer, np.floating)) and 0 < rate < float("inf"):
+        return 1.0 / float(rate)
+    return 1.0

@@ -40,7 +40,8 @@ def picture(env: Any) -> np.ndarray:
     by_call = getattr(env, "render_mode", None) is None and _takes_mode(env)
     found = env.render(mode=MODE) if by_call else env.render()
     drawn = np.asarray(found)
-    if drawn.ndim != 3 or drawn.shape[2] not in (3, 4) or drawn.dtype != np.uint8:
+    is_picture = drawn.ndim == 3 and drawn.size > 0 and drawn.shape[2] in (3, 4)
+    if not is_picture or drawn.dtype != np.uint8:
         what = type(found).__name__
         if isinstance(found, np.ndarray):
             what = f"an array of {found.dtype} of shape {found.shape}"
