@@ -24,6 +24,7 @@ TASKS = {
     "halfcheetah": "SafetyHalfCheetahVelocity-v1",
 }
 PRECISIONS = ("highest", "tf32", "bf16")
+SMALL = ("circle1-small-sweep", "sac-circle1-small")
 POLICIES = sorted(path.name for path in (RESULTS / "policies").iterdir())
 ROWS = ("lambda", "return", "cost")
 RULES = {"fixed": "fixed lambda*", "ga": "gradient ascent", "pid": "PID"}
@@ -39,7 +40,7 @@ def answer(capsys, *argv):
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("name", [*TASKS, *(f"precision-{name}" for name in PRECISIONS)])
+@pytest.mark.parametrize("name", [*TASKS, *(f"precision-{name}" for name in PRECISIONS), *SMALL])
 def test_every_run_is_there_to_its_last_epoch(name):
     study = open_study(RESULTS / name)
     plan = plan_of(study)
