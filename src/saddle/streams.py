@@ -44,6 +44,12 @@ def note(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
 
 
+def note_at_once(message: str) -> None:
+    """The same from within a signal's handler, which may have interrupted a `print`."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"{message}\n".encode())
+
+
 def _fill_closed() -> None:
     """Open descriptors that the parent closed on nothing: else the next file would be one, and be
     printed into.

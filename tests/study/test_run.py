@@ -427,3 +427,13 @@ def test_who_was_declared_dead_writes_nothing_more(tmp_path):
     with pytest.raises(claims.ClaimLost):
         run.run(Stopper())
     assert study.metrics.is_empty() and set(study.runs["status"]) == {"planned"}
+
+
+def test_a_signal_is_answered_before_the_epoch_at_hand_is_over():
+    told = []
+    with Stopper(tell=told.append) as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.before(0) and stop.signal == signal.SIGINT
+        assert told == ["stopping after the epoch at hand; Ctrl-C again stops at once"]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)

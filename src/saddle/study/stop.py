@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Protocol
 
@@ -52,11 +53,16 @@ class Stopper:
     """
 
     def __init__(
-        self, limit: float | None = None, began: float | None = None, watchdog: bool = False
+        self,
+        limit: float | None = None,
+        began: float | None = None,
+        watchdog: bool = False,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         """`limit` in seconds counts from `began`, a time of `time.monotonic`; from now if that is
-        not given.
+        not given. `tell` gets a line when a signal is heard, since an epoch may take a while.
         """
+        self._tell = tell
         self._deadline: float | None = None
         self._reserve = 0.0
         if limit is not None:
@@ -119,6 +125,8 @@ class Stopper:
     def _heard(self, number: int, frame: FrameType | None) -> None:
         self.signal = number
         self._restore()
+        if self._tell is not None:
+            self._tell("stopping after the epoch at hand; Ctrl-C again stops at once")
 
     def _restore(self) -> None:
         for number, old in self._old.items():

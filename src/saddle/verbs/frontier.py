@@ -40,7 +40,7 @@ def frontier(
     kinds = tracker_kinds(log)
     study = open_frontier(wish, spec, out, resume)
     with (
-        Stopper(limit, began, watchdog=began is not None) as stop,
+        Stopper(limit, began, watchdog=began is not None, tell=streams.note_at_once) as stop,
         view(as_json=False) as shown,
         tracked(shown, study, kinds) as listener,
     ):

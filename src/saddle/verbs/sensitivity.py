@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from saddle import streams
 from saddle.analysis import Options
 from saddle.analysis.findings.study import plain_values
 from saddle.analysis.from_store import analyze_store
@@ -41,7 +42,8 @@ def sensitivity(
     plan = sensitivity_plan(rule, task, limits, seeds, chosen, steps)
     limit = None if limit_time is None else seconds(limit_time)
     study = prepare(plan, out, resume)
-    with Stopper(limit, began, watchdog=began is not None) as stop, view(as_json) as listener:
+    stopper = Stopper(limit, began, watchdog=began is not None, tell=streams.note_at_once)
+    with stopper as stop, view(as_json) as listener:
         Worker(study, factory(program), plan.chunk, listener, stop, None).work()
     if not study.finished:
         return unfinished(study, stop)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from saddle import streams
 from saddle.console import console
 from saddle.interface import training_plan
 from saddle.learners import LearnerSettings
@@ -48,7 +49,8 @@ def train(
     kinds = tracker_kinds(log)
     study = prepare(plan, out, resume)
     listening = tracked(View(plan, limits), study, kinds)
-    with Stopper(limit, began, watchdog=began is not None) as stop, listening as listener:
+    stopper = Stopper(limit, began, watchdog=began is not None, tell=streams.note_at_once)
+    with stopper as stop, listening as listener:
         worker = Worker(study, factory(POPULATION), plan.chunk, listener, stop)
         say_how_long(worker, plan, stop)
         worker.work()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from saddle import streams
 from saddle.analysis.show_until_decided import show_decisions
 from saddle.analysis.until_decided import decisions
 from saddle.errors import SaddleError
@@ -68,7 +69,8 @@ def run(
     # Ray's processes would outlive one that a watchdog ends, and who calls from Python would lose
     # all its own.
     watchdog = engine == "local" and began is not None
-    with Stopper(limit, began, watchdog) as stop, view(as_json) as listener:
+    stopper = Stopper(limit, began, watchdog, streams.note_at_once)
+    with stopper as stop, view(as_json) as listener:
         if engine == "ray":
             study = _run_on_ray(plan, out, resume, sweep, program, address, listener, stop)
         else:
