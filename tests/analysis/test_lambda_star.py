@@ -1,5 +1,6 @@
 """lambda* by each method, and what stands for it where a limit is not reached."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from saddle.analysis.geometry import geometry
 from saddle.analysis.limits import crossing, train_at
 from saddle.analysis.profile import Sweep
 from saddle.analysis.simulate import row_of
+from saddle.analysis.simulate_several import TwoCosts, simulate_two
 from saddle.analysis.summary import final_values
 from saddle.study import open_study
 from saddle.study.columns import metrics_frame, runs_frame
@@ -61,6 +63,22 @@ def test_a_limit_that_is_not_reached_takes_the_nearest_setting_or_as_published_t
     assert "its nearest setting is lambda 5.62, with a mean cost of 12.7" in star.instead
     published = lambda_stars(runs, metrics, ((10.0,),), "published")[10.0,]
     assert number(published) == 10.0 and "the sweep ends at lambda 10" in published.instead
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ((69.44, 25.0), ""),
+        ((40.0, 30.0), "second: does not bind: .*; the fixed lambdas are 1.19 and 0.2"),
+        ((60.0, 0.5), "both: .*; second: not reachable: .*; the fixed lambdas are 2 and 2"),
+    ],
+)
+def test_what_is_trained_for_limits_of_two_constraints_is_said(limits, said):
+    """Where one of them is not reached, or does not bind."""
+    axes = [np.geomspace(0.2, 2, 4)] * 2
+    runs, metrics = simulate_two(TwoCosts(noise=0.01), np.random.default_rng(0), axes, seeds=2)
+    star = lambda_stars(runs, metrics.lazy(), (limits,))[limits]
+    assert re.fullmatch(said, star.instead)
 
 
 def test_what_is_trained_is_what_the_analysis_says():

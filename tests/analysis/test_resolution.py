@@ -100,7 +100,10 @@ def test_a_stretch_too_low_for_any_limit_is_said():
     (part,) = analyze(runs, metrics, Options(replicates=100)).tasks
     below = [regime for regime in part.regimes if regime.cost_to < 1]
     assert below and len(part.recommended) == len(part.regimes) - len(below)
-    assert sum("No limit is recommended" in note for note in part.notes) == len(below)
+    notes = [note for note in part.notes if "No limit is recommended" in note]
+    assert len(notes) == len(below)
+    for note, regime in zip(notes, below, strict=True):
+        assert f"where the frontier is {regime.kind}: costs there" in note
 
 
 @given(

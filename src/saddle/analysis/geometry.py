@@ -286,8 +286,8 @@ def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str, unit: flo
         if limit is None:
             notes.append(
                 f"No limit is recommended between the costs {regime.cost_from:.3g} and "
-                f"{regime.cost_to:.3g}, a "
-                f"{regime.kind} stretch: costs there cannot be told apart by less than {least:.3g}."
+                f"{regime.cost_to:.3g}, where the frontier is {regime.kind}: costs there cannot be "
+                f"told apart by less than {least:.3g}."
             )
             continue
         relation = _relation(regime, recommended_limits(task))

@@ -17,6 +17,7 @@ from saddle.analysis.constraints import View, without
 from saddle.analysis.geometry import Geometry
 from saddle.analysis.limits import NO_ESTIMATE, Crossing, crossing, lambda_between
 from saddle.analysis.several import Several
+from saddle.analysis.summary import cost_within
 from saddle.analysis.surface import Surface, value_at
 from saddle.analysis.violating import violating_any
 
@@ -55,6 +56,8 @@ class _Finder:
         self, several: Several, called: tuple[str, ...], limits: tuple[float, ...]
     ) -> None:
         self.called, self.limits = called, limits
+        each = several.finals["costs"].list
+        self.costs = [each.get(i).to_numpy() for i in range(len(limits))]
         self.geometries: list[Geometry | None] = []
         self.crossings: list[Crossing | None] = []
         self.why: list[str] = []
@@ -71,7 +74,7 @@ class _Finder:
         at = np.stack([self._places(surface, i, rows) for i in range(len(self.limits))])[..., None]
         found = []
         for i in range(len(self.limits)):
-            cost = self._estimate(value_at(surface.places, surface.costs[i], at)[:, 0])
+            cost = self._cost(i, value_at(surface.places, surface.costs[i], at)[:, 0])
             train_at = float(surface.lambda_at(i, at[i, 0])[0])
             found.append(replace(self._multiplier(i), train_at=train_at, cost=cost))
         expected = self._estimate(value_at(surface.places, surface.returns, at)[:, 0])
@@ -99,7 +102,7 @@ class _Finder:
                     binds_share=float(binds[i, 1:].mean()) if geometry.banded else None,
                     lambda_=lambda_between(geometry, places),
                     train_at=float(prof.from_axis(inside[:1], geometry.options)[0]),
-                    cost=self._estimate(prof.value_at(shape.axis, shape.costs.rows, inside)),
+                    cost=self._cost(i, prof.value_at(shape.axis, shape.costs.rows, inside)),
                 )
             )
         return tuple(found), returns, COMMON
@@ -144,6 +147,10 @@ class _Finder:
         if geometry is None:
             return f.Estimate(float(rows[0]))
         return geometry.estimate(rows[0], rows[1:])
+
+    def _cost(self, i: int, rows: np.ndarray) -> f.Estimate:
+        """The same of a constraint's mean cost."""
+        return cost_within(self._estimate(rows), self.costs[i])
 
     def _apart(self, found: Sequence[f.JointMultiplier]) -> str:
         """What to say where costs that bind are not at their limits together: the grid is too

@@ -270,10 +270,14 @@ def mean_estimate(values: np.ndarray, level: float) -> Estimate:
 
 
 def cost_estimate(costs: np.ndarray, level: float) -> Estimate:
-    """A mean cost over seeds with its t-interval. Costs that are never negative have no mean below
+    """A mean cost over seeds with its t-interval."""
+    return cost_within(mean_estimate(costs, level), costs)
+
+
+def cost_within(found: Estimate, costs: np.ndarray) -> Estimate:
+    """A mean cost, estimated from these costs. Costs that are never negative have no mean below
     0.
     """
-    found = mean_estimate(costs, level)
     if found.lo is None or costs.min() < 0:
         return found
     return dataclasses.replace(found, lo=max(found.lo, 0.0))

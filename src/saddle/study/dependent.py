@@ -193,8 +193,21 @@ def _joint_stars(joint: "Sequence[JointLambda]") -> dict[Limit, Star]:
         lambdas = [share.train_at for share in one.multipliers if share.train_at is not None]
         if len(lambdas) < len(limits):
             raise SaddleError(f"lambda* of {one.task} cannot be told: {one.reason}")
-        stars[limits] = Star(tuple(lambdas), "")
+        stars[limits] = Star(tuple(lambdas), _instead(one, lambdas))
     return stars
+
+
+def _instead(joint: "JointLambda", lambdas: Sequence[float]) -> str:
+    """Why these multipliers are not lambda* of each constraint; empty where they are."""
+    why = [
+        f"{share.constraint}: {share.reason.rstrip('.')}"
+        for share in joint.multipliers
+        if share.status != "reached"
+    ]
+    if not why:
+        return ""
+    fixed = " and ".join(f"{value:.3g}" for value in lambdas)
+    return f"{'; '.join(why)}; the fixed lambdas are {fixed}"
 
 
 def open_sweep(path: Path | None) -> Study | None:
