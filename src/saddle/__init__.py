@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from saddle.study.store import Study as Study
     from saddle.study.store import open_study as open_study
     from saddle.tasks.gymnasium.environment import Environment as Environment
-    from saddle.tasks.registry import make as make
+    from saddle.tasks.naming import make as make
     from saddle.tasks.registry import register as register
 
 __version__ = "0.1.0"
@@ -91,7 +91,7 @@ _HOMES = {
     "frontier": "saddle.interface",
     "import_omnisafe": "saddle.interface",
     "load_policy": "saddle.interface",
-    "make": "saddle.tasks.registry",
+    "make": "saddle.tasks.naming",
     "open_study": "saddle.study.store",
     "register": "saddle.tasks.registry",
     "register_learner": "saddle.learners",

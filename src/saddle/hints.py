@@ -8,11 +8,15 @@ import math
 import numbers
 import types
 import typing
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from saddle.errors import SaddleError
 
 _IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
+
+
+_SEVERAL = (tuple, Sequence)
 
 
 class Unfit(ValueError):
@@ -31,7 +35,7 @@ def fitting(value: Any, hint: Any) -> Any:
         return _fitting_one_of(value, arguments)
     if origin is Literal:
         return _checked(value, isinstance(value, str | int) and value in arguments)
-    if origin is tuple:
+    if origin in _SEVERAL:
         _checked(value, isinstance(value, list | tuple))
         return tuple(fitting(entry, arguments[0]) for entry in value)
     if hint is float:
@@ -71,7 +75,7 @@ def in_words(hint: Any) -> str:
     arguments = typing.get_args(hint)
     if origin is Literal:
         return "one of " + ", ".join(map(repr, arguments))
-    if origin is tuple:
+    if origin in _SEVERAL:
         return f"a list, each entry {in_words(arguments[0])}"
     if origin in (types.UnionType, typing.Union):
         named = (one for one in arguments if one is not types.NoneType)

@@ -73,11 +73,23 @@ def reference_to(thing: Any) -> str:
     return f"{thing.__module__}:{thing.__qualname__}"
 
 
+def module_of_file(path: str) -> str | None:
+    """The module that a file of Python is, seen from the current folder: my/tasks.py is my.tasks.
+    None for what is no such file's name.
+    """
+    if not path.endswith(".py"):
+        return None
+    return ".".join(Path(path).with_suffix("").parts)
+
+
 def parse(reference: str, what: str) -> tuple[str, str]:
     """Module and attribute, which may be dotted. `what` is the kind of thing that is looked for,
     for the error.
     """
     module, _, attribute = reference.partition(":")
+    meant = module_of_file(module)
+    if meant is not None:
+        raise SaddleError(f"{reference!r} names a file; write its module: {meant}:{attribute}")
     parts = [*module.split("."), *attribute.split(".")]
     if not all(part.isidentifier() for part in parts):
         raise SaddleError(

@@ -90,14 +90,13 @@ class EnvironmentOptions:
             )
         given = Environment.parse(task)
         python = given.python if self.python is None else self.python
-        return str(
-            Environment(
-                given.source,
-                cost=[*given.costs, *costs_of(self.cost)],
-                reward=given.reward if self.reward is None else self.reward,
-                length=given.length if self.episode_length is None else self.episode_length,
-                imports=[*given.imports, *self.imports],
-                python=python,
-                timeout=given.timeout if self.timeout is None else self.timeout,
-            )
+        joined = Environment(
+            given.source,
+            cost=[*given.costs, *costs_of(self.cost)],
+            reward=given.reward if self.reward is None else self.reward,
+            length=given.length if self.episode_length is None else self.episode_length,
+            imports=[*given.imports, *self.imports],
+            python=python,
+            timeout=given.timeout if self.timeout is None else self.timeout,
         )
+        return joined.reference()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from saddle.tasks import builtin as builtin
 from saddle.tasks.host import HostStep, HostTask, HostWorlds
-from saddle.tasks.registry import known_spec, make, names, register, spec_of
+from saddle.tasks.naming import make
+from saddle.tasks.registry import known_spec, names, register, spec_of
 from saddle.tasks.spec import TaskSpec
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """A name for whatever a program calls a task: studies, stores and policies hold names."""
 
+import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +26,9 @@ def name_of(
 ) -> str:
     """The name of a task, or the reference of an environment with these options.
 
+    An environment that is made already is refused: training makes many of it, and again in other
+    processes.
+
     What a module defines is named by a reference, which other processes find too. What only this
     program knows (a function of a notebook, a task that was made) is registered under its own
     name, in place of what had that name in this program before.
@@ -33,7 +37,7 @@ def name_of(
         "cost": cost,
         "reward": reward,
         "length": length,
-        "imports": tuple(imports),
+        "imports": imports,
         "python": python,
     }
     given = {key: value for key, value in options.items() if value not in ((), [], None)}
@@ -47,16 +51,30 @@ def name_of(
     if _is_task(task):
         _refuse(given, f"the task {task.spec.name} has its own")
         return _registered(task.spec.name, task)
+    if registry.is_made_environment(task):
+        kind = type(task).__qualname__
+        raise SaddleError(
+            f"a task is an environment that is made already, of the class {kind}; give a function "
+            f"or class that makes it, since training takes many, as {kind} itself"
+        )
     if not callable(task):
         raise SaddleError(
             f"a task is {task!r}; give a name, a reference, an environment's function, or a task"
         )
-    source = _reference(task) or task
     if given:
-        return _environment(Environment(source, **given))
-    if isinstance(source, str):
-        return source
-    return _registered(task.__qualname__.rpartition(".")[2], task)
+        return _environment(Environment(task, **given))
+    name = getattr(task, "__qualname__", type(task).__qualname__)
+    return _reference(task) or _registered(name.rpartition(".")[2], task)
+
+
+def make(task: TaskLike, **options: Any) -> Any:
+    """A task by whatever it is called: a `Task` of JAX, or a `HostTask`. Options are the task's own
+    fields.
+
+    Velocity tasks take engine="native" (MuJoCo C on the host, the default without a GPU), "mjx-jax"
+    or "mjx-warp".
+    """
+    return registry.make(name_of(task), **options)
 
 
 def _refuse(given: dict[str, Any], why: str) -> None:
@@ -75,9 +93,11 @@ def _with_options(task: str, given: dict[str, Any]) -> Environment:
 
 def _environment(environment: Environment) -> str:
     """A reference where one can be written, else the name that it is registered under."""
-    functions = [cost.function for cost in environment.costs if cost.function is not None]
-    if isinstance(environment.source, str) and not functions:
-        return str(environment)
+    if not isinstance(environment.source, str):
+        known = _reference(environment.source)
+        environment = dataclasses.replace(environment, source=known or environment.source)
+    if environment.nameless is None:
+        return environment.reference()
     name = environment.name.rpartition(":")[2].rpartition(".")[2]
     return _registered(name, environment)
 

@@ -23,6 +23,11 @@ from saddle.tasks.spec import TaskSpec
 ENTRY_POINTS = "saddle.tasks"
 """The group under which a package names its tasks: `name = "module:attribute"`."""
 
+NEAR = 0.4
+"""How much like a task's name, of 1, another one has to be to be taken for it."""
+NEAR_ID = 0.7
+"""The same of a name that may be an id of Gymnasium's: nearly all of these end in alike ways."""
+
 OURS = "saddle"
 HERE = "this program"
 
@@ -121,12 +126,7 @@ def spec_of(name: str) -> TaskSpec:
 
 
 def make(name: str, **options: Any) -> Any:
-    """The task of that name, or reference: a `Task` of JAX, or a `HostTask`. Options are the task's
-    own fields.
-
-    Velocity tasks take engine="native" (MuJoCo C on the host, the default without a GPU), "mjx-jax"
-    or "mjx-warp".
-    """
+    """The task of that name, or reference, made with these options."""
     known = entry(name)
     task = _made(known, options)
     if not known.ours and name not in _checked and not isinstance(task, EnvironmentTask):
@@ -194,7 +194,7 @@ def _made(known: Entry, options: dict[str, Any]) -> Any:
     if isinstance(factory, Environment):
         return _of_environment(known.name, factory, options)
     task = _called(known.name, factory, options)
-    if _makes_environments(task):
+    if is_made_environment(task):
         with contextlib.suppress(Exception):
             task.close()
         return _of_environment(known.name, Environment(known.factory), options)
@@ -246,21 +246,31 @@ def _of_environment(name: str, environment: Environment, options: dict[str, Any]
     return EnvironmentTask(environment)
 
 
-def _makes_environments(thing: Any) -> bool:
-    """Whether what a factory made is an environment of Gymnasium or the like, and no task."""
-    return all(hasattr(thing, member) for member in ("reset", "step", "action_space"))
+def is_made_environment(thing: Any) -> bool:
+    """Whether it is an environment of Gymnasium or the like, and no task."""
+    members = ("reset", "step", "action_space")
+    return not isinstance(thing, type) and all(hasattr(thing, member) for member in members)
 
 
 def is_task(thing: Any) -> bool:
     """Whether it has the members of a task. JAX's own protocol is not asked, which would load
     JAX.
     """
-    return isinstance(thing, HostTask) or all(
-        hasattr(thing, member) for member in ("spec", "reset", "step")
-    )
+    members = ("spec", "reset", "step")
+    has_them = all(hasattr(thing, member) for member in members)
+    return isinstance(thing, HostTask) or (has_them and not is_made_environment(thing))
 
 
 def _nearest(name: str) -> str:
+    """What may have been meant: a file's module, a task, or an id of Gymnasium's registry, which
+    ends in a version. Gymnasium is not asked, which would load it.
+    """
+    module = references.module_of_file(name)
+    if module is not None:
+        return f", it is a file; write {module}:NAME, with the name of what it defines"
+    is_id = re.fullmatch(r"[\w./-]+-v\d+", name) is not None
     lower = {known.lower(): known for known in _TASKS}
-    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.4)
-    return f"; did you mean {lower[close[0]]!r}?" if close else ""
+    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=NEAR_ID if is_id else NEAR)
+    if close:
+        return f"; did you mean {lower[close[0]]!r}?"
+    return f"; an environment of Gymnasium is gym:{name}" if is_id else ""

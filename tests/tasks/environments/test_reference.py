@@ -87,7 +87,7 @@ def test_python_gives_texts_functions_or_several():
     assert costs_of(dear)[0].function is dear
     assert costs_of(dear)[0].constraints(1) == ("dear",)
     with pytest.raises(SaddleError, match="no text can name it"):
-        str(Environment("a:b", cost=dear))
+        Environment("a:b", cost=dear).reference()
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,9 @@ class Component:
 
 @dataclass(frozen=True)
 class Cost:
-    """One source of costs. `str` writes it in full, and `parse` reads that back."""
+    """One source of costs. `str` writes it in full, and `parse` reads that back, but where it is a
+    function of a program.
+    """
 
     kind: Kind
     key: str = ""
@@ -82,12 +84,8 @@ class Cost:
         return cls(kind, key, names)
 
     def __str__(self) -> str:
-        if self.function is not None:
-            raise SaddleError(
-                f"the cost function {_called(self.function)} is no part of a module, so no text "
-                "can name it; register the environment under a name"
-            )
-        source = {"terminated": "terminated", "six": "six", "function": self.key}
+        function = self.key if self.function is None else _called(self.function)
+        source = {"terminated": "terminated", "six": "six", "function": function}
         written = source.get(self.kind, f"{self.kind}:{self.key}")
         return f"{','.join(self.names)}={written}" if self.names else written
 
@@ -123,11 +121,12 @@ CostLike = str | Cost | Callable[..., Any]
 
 def costs_of(given: CostLike | Sequence[CostLike]) -> tuple[Cost, ...]:
     """Costs as Python programs give them: a text, a function, or several of them."""
-    several = [given] if isinstance(given, str | Cost) or callable(given) else list(given)
-    return tuple(_cost(one) for one in several)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return tuple(map(_cost, given))
+    return (_cost(given),)
 
 
-def _cost(given: CostLike) -> Cost:
+def _cost(given: Any) -> Cost:
     if isinstance(given, Cost):
         return given
     if isinstance(given, str):

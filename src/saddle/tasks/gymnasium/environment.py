@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 from saddle import references
 from saddle.errors import SaddleError
-from saddle.hints import Unfit, fitting
+from saddle.hints import Unfit, bring_to_hints, fitting
 from saddle.tasks.gymnasium.costs import Component, Cost, CostLike, costs_of
 
 GYM = "gym:"
@@ -31,7 +31,8 @@ _PLAIN = ":=,/-_.~@()[]*!$'"  # what the values of a reference hold as it is
 class Environment:
     """An environment with a reward, costs and a time limit.
 
-    `parse` reads a reference, and `str` writes it: always the same text for the same environment.
+    `parse` reads a reference, and `reference` writes it: always the same text for the same
+    environment.
     """
 
     source: str | Callable[..., Any]
@@ -57,9 +58,10 @@ class Environment:
         object.__setattr__(self, "cost", costs_of(self.cost))
         if self.reward is not None and not isinstance(self.reward, Component):
             object.__setattr__(self, "reward", Component.parse(str(self.reward), "reward"))
-        imports = (self.imports,) if isinstance(self.imports, str) else tuple(self.imports)
-        object.__setattr__(self, "imports", imports)
-        object.__setattr__(self, "timeout", float(self.timeout))
+        if isinstance(self.imports, str):
+            object.__setattr__(self, "imports", (self.imports,))
+        self._check_length()
+        bring_to_hints(self)
         self._check()
 
     @property
@@ -108,10 +110,22 @@ class Environment:
             timeout=TIMEOUT if timeout is None else _number(timeout, f"{reference!r}: timeout"),
         )
 
-    def __str__(self) -> str:
+    @property
+    def nameless(self) -> str | None:
+        """The first part of it that no text can name; None where a reference describes it."""
         if not isinstance(self.source, str):
+            return self.name
+        functions = [cost for cost in self.costs if cost.function is not None]
+        return f"the cost function {functions[0]}" if functions else None
+
+    def __str__(self) -> str:
+        return repr(self) if self.nameless else self.reference()
+
+    def reference(self) -> str:
+        """The text that `parse` reads."""
+        if self.nameless is not None or not isinstance(self.source, str):
             raise SaddleError(
-                f"{self.name} is no part of a module, so no text can name it; register the "
+                f"{self.nameless} is no part of a module, so no text can name it; register the "
                 f"environment under a name"
             )
         options = [("import", name) for name in self.imports]
@@ -144,7 +158,6 @@ class Environment:
         for name in self.imports:
             if not all(part.isidentifier() for part in name.split(".")):
                 raise SaddleError(f"import {name!r} is no module's name; write it as in Python")
-        self._check_length()
         if not 0 < self.timeout <= LONGEST_TIMEOUT:
             raise SaddleError(
                 f"the timeout is {self.timeout:g}; it must be positive, in seconds, and at most "
@@ -160,7 +173,7 @@ class Environment:
             length = 0
         if length < 1:
             raise SaddleError(
-                f"the episode length is {self.length}; it must be a whole number of at least 1"
+                f"the episode length is {self.length!r}; it must be a whole number of at least 1"
             )
         object.__setattr__(self, "length", length)
 
