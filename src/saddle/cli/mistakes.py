@@ -1,6 +1,7 @@
 """What is wrong with a command line, in one line, with a suggestion that belongs to its verb."""
 
 import difflib
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -50,7 +51,11 @@ class Mistake:
         """An option or a word that the verb does not know."""
         word = self.text.partition(":")[2].split()[0].rstrip(",")
         if word.startswith("-"):
-            near = _nearest_option(word, self._options())
+            options = self._options_by_rule()
+            holders = [f"--{rule}" for rule, own in options.items() if rule and word in own]
+            if holders and self._asked(word) == self.verb:
+                return f"{word} belongs to a rule; name one that has it: {', '.join(holders)}"
+            near = _nearest_option(word, list(itertools.chain.from_iterable(options.values())))
             return f"{self._asked(word)} has no option {word}{_did_you_mean(near)}"
         names = self._subcommands()
         close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
@@ -123,17 +128,18 @@ class Mistake:
         found = re.search(r"\{([\w,-]+)\}", usage)
         return found[1].split(",") if found else []
 
-    def _options(self) -> list[str]:
-        """Options of the verb that was asked and, where a rule is named or one is the default, of
-        the rule.
+    def _options_by_rule(self) -> dict[str, list[str]]:
+        """Options of the verb that was asked, under no name, and those of the rule that is named
+        or, where none is, of each.
         """
         words = self.verb.split()[1:]
         shown = self._help(words)
-        rules = re.findall(r"(?<![\w-])multiplier:\w+", shown)
+        rules = list(dict.fromkeys(re.findall(r"(?<![\w-])multiplier:\w+", shown)))
         chosen = [word for word in self.argv if word in rules]
+        found = {"": _OPTION.findall(shown)}
         for rule in chosen or rules:
-            shown += self._help([*words, rule])
-        return list(dict.fromkeys(_OPTION.findall(shown)))
+            found[rule] = _OPTION.findall(self._help([*words, rule]))
+        return found
 
     def _help(self, words: list[str]) -> str:
         return self.verbs.printed([*words, "--help"])
