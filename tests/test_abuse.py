@@ -100,7 +100,7 @@ def test_tensorboard_that_is_not_installed_leaves_nothing_behind(empty, capsys, 
     monkeypatch.delitem(sys.modules, "saddle.trackers.tensorboard", raising=False)
     argv = [word.format(tmp=empty) for word in TRAIN.split()]
     assert main([*argv, "--tensorboard"]) == 2
-    assert "--log tensorboard needs tensorboardX" in said(capsys)
+    assert "the tracker 'tensorboard' needs tensorboardX" in said(capsys)
     assert list(empty.iterdir()) == []
 
 

@@ -194,7 +194,11 @@ def test_check_of_what_is_fine(capsys):
     ("words", "code", "says"),
     [
         ("Drift --cost cost", 1, "has no time limit"),
-        ("Vector --reward 0 --episode-length 9", 1, "nothing says what its cost is: add --cost"),
+        (
+            "Vector --reward 0 --episode-length 9",
+            1,
+            "nothing says what its cost is: add one",
+        ),
         ("Vector --reward 0 --cost=1 --episode-length 9", 1, "its cost falls to -2; a cost is 0"),
         ("Vector --reward 0 --cost=-1 --episode-length 9", 0, "every step costs 2, whatever is"),
         (

@@ -140,7 +140,7 @@ def test_a_finished_frontier_is_told_again_without_training(out, capsys):
         (("--limit", "-1"), "is not a cost"),
         (("--seeds", "0"), "at least 1"),
         (("--steps", "10"), "less than one epoch"),
-        (("--steps", "0"), "--steps is 0; it must be at least 1"),
+        (("--steps", "0"), "steps is 0; it must be at least 1"),
         (("--method", "sweep", "--learner:conditioned"), "leave one of them out"),
         (("--method", "dial", "--learner:ppo"), "leave one of them out"),
     ],

@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from saddle import notebook
-from saddle.interface import _listening
+from saddle.interface import _Callbacks, _listening
 from saddle.study.listener import EpochDone
 
 
@@ -41,7 +41,7 @@ def epochs(count):
 
 
 def test_a_bar_per_unit_goes_to_its_end(shown):
-    with _listening(None, None, None) as listener:
+    with _listening(_Callbacks(None, None), None) as listener:
         for done in epochs(50):
             listener.epoch(done)
     (bar,) = shown
@@ -52,22 +52,22 @@ def test_a_bar_per_unit_goes_to_its_end(shown):
 
 def test_what_was_asked_for_wins(shown, capsys):
     seen, said = [], []
-    with _listening(seen.append, said.append, False) as listener:
+    with _listening(_Callbacks(seen.append, said.append), False) as listener:
         for done in epochs(3):
             listener.epoch(done)
         listener.say("a word")
     assert shown == [] and len(seen) == 3 and said == ["a word"]
-    with _listening(None, said.append, True) as listener:
+    with _listening(_Callbacks(None, said.append), True) as listener:
         listener.say("another")
     assert said == ["a word", "another"] and capsys.readouterr().out == ""
 
 
 def test_a_terminal_shows_progress_only_when_asked(capsys):
-    with _listening(None, None, None) as listener:
+    with _listening(_Callbacks(None, None), None) as listener:
         listener.epoch(next(epochs(1)))
         listener.say("a word")
     assert capsys.readouterr().out == ""
-    with _listening(None, None, True) as listener:
+    with _listening(_Callbacks(None, None), True) as listener:
         listener.epoch(next(epochs(1)))
         listener.say("a word")
     assert capsys.readouterr().out.splitlines() == ["unit: 2 runs, epoch 1 of 1", "a word"]

@@ -249,6 +249,9 @@ def test_a_description_that_is_no_json_gets_one_clear_line(exported):
 
 
 def test_missing_files_are_named(exported, tmp_path):
+    with pytest.raises(SaddleError, match=r"unknown policy '.*': use the path of an exported"):
+        policies.load(tmp_path)
+    (exported() / "policy.npz").unlink()
     with pytest.raises(SaddleError, match=r"policy\.npz, which does not exist"):
         policies.load(tmp_path)
     (exported() / "policy.json").unlink()
@@ -257,7 +260,7 @@ def test_missing_files_are_named(exported, tmp_path):
     with pytest.raises(SaddleError, match="File name too long"):
         policies.load("x" * 300)
     with pytest.raises(
-        SaddleError, match="unknown policy 'scriptd': use 'random', 'scripted', or the path"
+        SaddleError, match="unknown policy 'scriptd': use 'random', 'scripted', the path"
     ):
         policies.get("scriptd", tasks.make(GOAL))
 

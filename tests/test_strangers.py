@@ -3,12 +3,14 @@
 import json
 import shutil
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners import toys
+from toy_environments import Drift
 
 import saddle
 from saddle import inspection, trial
@@ -17,6 +19,7 @@ from saddle.console import console
 from saddle.errors import SaddleError
 from saddle.learners import PPO, Conditioned
 from saddle.tasks.check import check_shapes
+from saddle.tasks.naming import name_of
 
 BANDIT = "learners.toys:Bandit"
 SMALL = PPO(steps_per_epoch=100, worlds=1, hidden=(4,), passes=1, batch=50)
@@ -134,7 +137,7 @@ def test_episodes_that_do_not_end_are_told():
 
 def test_a_task_of_jax_takes_no_options_of_environments(capsys):
     assert main(["check", BANDIT, "--episode-length", "5"]) == 1
-    assert "leave --cost, --episode-length" in capsys.readouterr().out
+    assert "leave cost, episode length" in capsys.readouterr().out
 
 
 def test_an_error_of_a_callback_is_the_callers(tmp_path):
@@ -170,7 +173,7 @@ def test_an_error_of_a_callback_is_the_callers(tmp_path):
         ({"steps": 2.5}, "steps is 2.5; it must be a whole number"),
         ({"seeds": 1.5}, "seeds is 1.5; it must be a whole number"),
         ({"log": "papers"}, "there is no tracker 'papers'"),
-        ({"limits": float("inf")}, "limits must be finite and 0 or more"),
+        ({"limits": float("inf")}, "limits are finite and 0 or more"),
     ],
 )
 def test_wrong_arguments_of_a_training(options, said, tmp_path):
@@ -179,13 +182,116 @@ def test_wrong_arguments_of_a_training(options, said, tmp_path):
     assert not (tmp_path / "s").exists()
 
 
+CALLS = {
+    "an analysis": saddle.analyze,
+    "open": saddle.open_study,
+    "evaluate": saddle.evaluate,
+    "policy": saddle.load_policy,
+    "dial": lambda path: saddle.dial(path, 2),
+}
+
+
+@pytest.mark.parametrize("name", list(CALLS))
+def test_what_is_no_path_is_told(name):
+    one_line(CALLS[name], None, match="(study|policy) is None; give ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limit_seconds": "9m"}, "the time limit is '9m'; it must be in seconds, 0 or more"),
+        ({"limit_seconds": -1}, "the time limit is -1; it must be in seconds"),
+        ({"limit_seconds": float("nan")}, "the time limit is nan; it must be in seconds"),
+        ({"on_epoch": 5}, "on_epoch is 5; give a function"),
+        ({"on_message": "x"}, "on_message is 'x'; give a function"),
+        ({"log": None}, "log is None; give names of trackers, of tensorboard"),
+        ({"out": 5}, "out is 5; give "),
+        ({"steps": "800"}, "steps is '800'; it must be a whole number"),
+        ({"seeds": [1, 2]}, r"seeds is \[1, 2\]; it must be a whole number"),
+        ({"limits": None}, "limits are None; they must be numbers"),
+    ],
+)
+@pytest.mark.parametrize("train", [saddle.train, saddle.frontier])
+def test_wrong_arguments_of_trainings_are_told_before_anything_is_made(
+    train, options, said, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    one_line(train, BANDIT, **{"out": "s", "steps": 20_000, **options}, match=said)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"method": "Dial"}, "method is 'Dial'; it must be one of 'dial', 'sweep'"),
+        ({"method": "Dial", "learner": SMALL}, "method is 'Dial'; it must be one of"),
+        ({"lambdas": "9"}, "lambdas is '9'; it must be a whole number"),
+        ({"imports": "nope!"}, "import 'nope!' is no module's name"),
+        ({"imports": [5]}, r"imports is \[5\]; it must be a list, each entry a string"),
+        ({"episode_length": "20"}, "the episode length is '20'; it must be a whole number"),
+        ({"cost": 5}, "a cost is 5; write info:KEY"),
+    ],
+)
+def test_wrong_arguments_of_a_frontier(options, said):
+    one_line(saddle.frontier, Drift, match=said, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limits": "2"}, "limits are '2'; they must be numbers"),
+        ({"limits": None}, "limits are None; they must be numbers"),
+        ({"limits": -1}, "the limit -1 is not a cost; limits are finite and 0 or more"),
+        ({"limits": (1, 2)}, "2 limit.s. are given, but .* has 1 constraint"),
+        ({"multipliers": "1"}, "lambda is '1'; give a number"),
+        ({"multipliers": 1}, "no policy in .* has a dial; leave the lambda out"),
+        ({"episodes": "2"}, "episodes is '2'; it must be a whole number"),
+        ({"episodes": 0}, "episodes is 0; it must be at least 1"),
+        ({"task": 5}, "a task is 5; give a name"),
+    ],
+)
+def test_wrong_arguments_of_an_evaluation(options, said):
+    one_line(saddle.evaluate, "circle1-fixed-1", match=said, **options)
+
+
+def test_a_dial_is_asked_about_tasks_and_whole_numbers():
+    one_line(saddle.dial, "circle1-dial", 2, task=5, match="a task is 5; give a name")
+    one_line(saddle.dial, "circle1-dial", 2, episodes="10", match="episodes is '10'; it must be")
+
+
+def test_trainings_and_tasks_are_made_from_what_a_frontier_takes():
+    """An environment that is made already is none of it."""
+    for make in (Drift, saddle.Environment(Drift, length=20)):
+        assert saddle.make(make).environment.source == "toy_environments:Drift"
+    made = saddle.Environment(Drift, length=20)
+    assert name_of(made) == "toy_environments:Drift?length=20"
+    for take in (saddle.make, saddle.train, saddle.frontier):
+        one_line(partial(take, Drift(), out="s"), match="is made already, of the class Drift; give")
+    one_line(saddle.train, None, "s", match="a task is None; give a name")
+
+
+def test_an_environment_is_shown_though_no_text_names_it():
+    environment = saddle.Environment(Drift, length=20)
+    assert str(environment) == repr(environment)
+    one_line(environment.reference, match="Drift is no part of a module, so no text can name it")
+
+
+def test_figures_say_what_they_are_drawn_from(trained):
+    for draw in (saddle.plot.frontier, saddle.plot.profile, saddle.plot.seeds):
+        one_line(draw, trained, match=r"give what is found of one, as saddle.analyze\(study\).task")
+    one_line(saddle.plot.training, None, match="study is None; give one")
+    one_line(saddle.plot.training, trained, ax=5, match="ax is 5; give axes")
+    assert saddle.plot.training(trained.path).get_ylabel() == "return"
+    one_line(trained.policy, None, match="run is None; give the name of one")
+
+
 def test_limits_may_be_one_number_and_studies_may_stand_for_their_paths(trained):
     (part,) = saddle.analyze(trained, limits=0.25).tasks
     assert part.task == BANDIT
     one_line(saddle.analyze, trained, limits="25", match="they must be numbers")
     one_line(saddle.dial, trained, "25", match="they must be numbers")
     assert len(saddle.evaluate(trained, episodes=2)) == 4
-    one_line(saddle.evaluate, trained, multipliers=(1.0,), match="has a dial; leave --lambda out")
+    one_line(saddle.evaluate, trained, multipliers=(1.0,), match="has a dial; leave the lambda out")
     one_line(saddle.dial, trained, 0.25, match="holds no policy with a dial")
 
 
@@ -225,7 +331,7 @@ def test_a_frontier_goes_on_by_its_own_method(tmp_path, capsys):
     assert main([*words, "--method", "sweep", "--lambdas", "3", *small]) == 0
     capsys.readouterr()
     assert main([*words, "--lambdas", "3", *small, "--resume"]) == 2
-    assert "holds a frontier by --method sweep; go on with the same" in capsys.readouterr().err
+    assert "holds a frontier by the method 'sweep'; go on with the same" in capsys.readouterr().err
 
 
 def test_a_unit_that_lost_its_runs_is_told(store, capsys):

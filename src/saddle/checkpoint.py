@@ -18,7 +18,7 @@ import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
 from saddle import files
-from saddle.errors import SaddleError
+from saddle.errors import RESUMED, SaddleError
 
 FACTS = "saddle"
 
@@ -78,7 +78,7 @@ def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
 
 def _anew(path: Path) -> str:
     """How to begin again without a checkpoint."""
-    return f"to start anew: rm {shlex.quote(str(path))}*, then go on with --resume"
+    return f"to start anew: rm {shlex.quote(str(path))}*, then go on with {RESUMED}"
 
 
 def exists(path: Path) -> bool:

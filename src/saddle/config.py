@@ -1,9 +1,9 @@
 """What a run is: its seed, its rule and its limits. Without JAX."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from saddle.errors import SaddleError
 from saddle.hints import Unfit, fitting
@@ -22,11 +22,19 @@ study.
 """
 
 
-def whole(name: str, value: float) -> int:
-    """The option's value as a whole number, which may be written as 1e6."""
-    if not math.isfinite(value) or value != int(value):
-        raise SaddleError(f"{name} is {value}; it must be a whole number, such as 20000 or 1e6")
-    return int(value)
+def whole(name: str, value: Any, least: int | None = None) -> int:
+    """What was given as a whole number, which may be written as 1e6; at least so much, where that
+    is said.
+    """
+    try:
+        number = fitting(value, int)
+    except Unfit:
+        raise SaddleError(
+            f"{name} is {value!r}; it must be a whole number, such as 20000 or 1e6"
+        ) from None
+    if least is not None and number < least:
+        raise SaddleError(f"{name} is {number}; it must be at least {least}")
+    return number
 
 
 Limits = float | Sequence[float] | Sequence[Sequence[float]]
@@ -35,26 +43,36 @@ Limits = float | Sequence[float] | Sequence[Sequence[float]]
 
 def sets_of_limits(limits: Limits) -> tuple[tuple[float, ...], ...]:
     """The sets, and numbers together as one more."""
-    if isinstance(limits, int | float):
-        return ((limits,),)
-    sets: list[tuple[float, ...]] = []
-    alone: list[Any] = []
-    for limit in limits:
-        if isinstance(limit, Sequence) and not isinstance(limit, str):
-            sets.append(limit_numbers(limit))
-        else:
-            alone.append(limit)
+    if not _are_several(limits):
+        return (limit_numbers(limits),)
+    sets = [limit_numbers(limit) for limit in limits if _are_several(limit)]
+    alone = [limit for limit in limits if not _are_several(limit)]
     if alone:
         sets.append(limit_numbers(alone))
     return tuple(sets)
 
 
 def limit_numbers(limits: Any) -> tuple[float, ...]:
-    """Cost limits that are numbers indeed."""
+    """A cost limit, or one of each constraint."""
+    numbers = list(limits) if _are_several(limits) else [limits]
     try:
-        return fitting(limits, tuple[float, ...])
+        found = fitting(numbers, tuple[float, ...])
     except Unfit:
         raise SaddleError(f"limits are {limits!r}; they must be numbers, as (10, 25)") from None
+    check_limits(found)
+    return found
+
+
+def check_limits(limits: Iterable[float]) -> None:
+    """Refuse numbers that are no cost limits."""
+    for limit in limits:
+        if not 0 <= limit < math.inf:
+            raise SaddleError(f"the limit {limit:g} is not a cost; limits are finite and 0 or more")
+
+
+def _are_several(limits: Any) -> TypeGuard[Iterable[Any]]:
+    """Whether it is some sequence, of numbers or of further ones."""
+    return isinstance(limits, Iterable) and not isinstance(limits, str)
 
 
 @dataclass(frozen=True)
@@ -70,7 +88,4 @@ class Member:
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**31:
             raise SaddleError(f"seed is {self.seed}; it must lie in [0, 2**31)")
-        if not all(limit >= 0 and math.isfinite(limit) for limit in self.limits):
-            raise SaddleError(
-                f"the cost limit is {self.limits}; limits must be finite and 0 or more"
-            )
+        check_limits(self.limits)

@@ -25,6 +25,7 @@ from saddle.policies import DialPolicy
 from saddle.rollouts import Player
 from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST, Study, folder_of
+from saddle.tasks.naming import TaskLike, name_of
 
 LEVEL = 0.95
 """Of intervals (two-sided) and of the bound that keeps a limit (one-sided)."""
@@ -100,7 +101,7 @@ def dial(
     episodes: int = 100,
     seed: int = 0,
     as_trained: bool = False,
-    task: str | None = None,
+    task: TaskLike | None = None,
 ) -> list[DialSetting]:
     """Where to set the dials of the policies in `path` for each of the limits.
 
@@ -109,17 +110,18 @@ def dial(
     that `seed`: by the policy's mean, or with `as_trained` with its noise. `task` plays in another
     task of the same sizes.
     """
-    episodes = whole("--episodes", episodes)
+    episodes = whole("episodes", episodes)
     if episodes < FEWEST_EPISODES:
         raise SaddleError(
-            f"--episodes is {episodes}; a bound on a mean cost takes at least {FEWEST_EPISODES}"
+            f"episodes is {episodes}; a bound on a mean cost takes at least {FEWEST_EPISODES}"
         )
     check_seeds([seed])
     found = []
     wanted = sets_of_limits(limits)
+    other = None if task is None else name_of(task)
     for run, policy in _dials(folder_of(path)):
-        if task is not None:
-            policy = DialPolicy(task, policy.form, policy.weights, policy.dial)
+        if other is not None:
+            policy = DialPolicy(other, policy.form, policy.weights, policy.dial)
         found += search(run, policy, _sets(wanted, policy), episodes, seed, as_trained)
     return found
 
@@ -147,7 +149,7 @@ def _dials(path: Path) -> list[tuple[str, DialPolicy]]:
         folders = {path.name: path}
     found = []
     for run, folder in folders.items():
-        policy = policies.network(folder)
+        policy = policies.network_of(folder)
         if isinstance(policy, DialPolicy):
             found.append((run, policy))
     if not found:
@@ -169,11 +171,8 @@ def _sets(sets: Sequence[tuple[float, ...]], policy: DialPolicy) -> Sequence[tup
                 f"{policy.task} has {len(constraints)} constraints ({', '.join(constraints)}), but "
                 f"{len(one)} limit(s) are given; give one for each"
             )
-        if not all(0 <= limit < math.inf for limit in one):
-            shown = ", ".join(f"{limit:g}" for limit in one)
-            raise SaddleError(f"a limit is {shown}; cost limits are finite and 0 or more")
     if not sets:
-        raise SaddleError("no limit is given; say --limit D, the cost to stay below")
+        raise SaddleError("no limit is given; give one, the cost to stay below")
     return sets
 
 

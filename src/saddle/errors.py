@@ -3,6 +3,9 @@
 import difflib
 from collections.abc import Iterable
 
+RESUMED = "--resume, or resume=True"
+"""With what a study is gone on with: on a command line, or in Python."""
+
 
 class SaddleError(Exception):
     """Bad input. The command line prints its message and exits with code 2, without a traceback."""

@@ -10,12 +10,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from saddle import notebook, open_study, policies, rollouts, tasks
-from saddle.config import whole
+from saddle.arguments import callback
+from saddle.config import limit_numbers, whole
 from saddle.errors import SaddleError
 from saddle.multipliers import Lambda, each_lambda, lambda_of
 from saddle.policies import DialPolicy, NetworkPolicy
 from saddle.seeds import check_seeds
 from saddle.study.store import MANIFEST, Study, folder_of
+from saddle.tasks.naming import TaskLike, name_of
 
 Mode = Literal["deterministic", "stochastic"]
 MODES: tuple[Mode, Mode] = ("deterministic", "stochastic")  # in the order of `rollouts.play`
@@ -69,10 +71,10 @@ def evaluate(
     path: Study | Path | str,
     *,
     episodes: int = 100,
-    limits: Sequence[float] = (),
+    limits: float | Sequence[float] = (),
     seed: int = 0,
-    task: str | None = None,
-    multipliers: Sequence[float] = (),
+    task: TaskLike | None = None,
+    multipliers: float | Sequence[float] = (),
     on_message: OnMessage | None = None,
     counting: Counting = notebook.counting,
 ) -> list[Score]:
@@ -86,17 +88,19 @@ def evaluate(
     constraint. `on_message` is told what was left out; `counting` shows how far it is, by default
     in a notebook only.
     """
-    episodes = whole("--episodes", episodes)
-    if episodes < 1:
-        raise SaddleError(f"--episodes is {episodes}; it must be at least 1")
+    episodes = whole("episodes", episodes, least=1)
     check_seeds([seed])
-    found = _policies(folder_of(path), tuple(multipliers), on_message)
-    if multipliers and all(one.multipliers is None for one in found):
-        raise SaddleError(f"no policy in {folder_of(path)} has a dial; leave --lambda out")
+    wanted = limit_numbers(limits)
+    setting = None if multipliers in ((), []) else lambda_of(multipliers)
+    callback("on_message", on_message)
+    found = _policies(folder_of(path), setting, on_message)
+    if setting is not None and all(one.multipliers is None for one in found):
+        raise SaddleError(f"no policy in {folder_of(path)} has a dial; leave the lambda out")
     if task is not None:
-        found = [one.moved_to(task) for one in found]
-    if limits:
-        found = [one._replace(limits=_fitting(one.policy.task, limits)) for one in found]
+        name = name_of(task)
+        found = [one.moved_to(name) for one in found]
+    if wanted:
+        found = [one._replace(limits=_fitting(one.policy.task, wanted)) for one in found]
     return list(_scores(found, episodes, seed, counting))
 
 
@@ -166,12 +170,9 @@ def _fitting(task: str, limits: Sequence[float]) -> Limits:
     names = tasks.spec_of(task).constraints
     if len(limits) != len(names):
         raise SaddleError(
-            f"--limit has {len(limits)} value(s), but {task} has {len(names)} constraint(s): "
+            f"{len(limits)} limit(s) are given, but {task} has {len(names)} constraint(s): "
             f"{', '.join(names)}; give one limit for each"
         )
-    for limit in limits:
-        if not 0 <= limit < float("inf"):
-            raise SaddleError(f"--limit {limit:g} is not a cost; limits are finite and 0 or more")
     return limits
 
 
@@ -179,27 +180,23 @@ def _set(
     run: str,
     policy: NetworkPolicy | DialPolicy,
     limits: Limits,
-    multipliers: tuple[float, ...],
+    setting: Lambda | None,
 ) -> list[Trained]:
-    """The policy; one with a dial at the multipliers, or at some of its range."""
+    """The policy; one with a dial at that setting, or at some of its range."""
     if isinstance(policy, NetworkPolicy):
         return [Trained(run, policy, limits)]
     constraints = policy.dial.constraints
-    settings: list[Lambda] = [lambda_of(multipliers)] if multipliers else []
-    if not settings:
-        settings += policy.dial.settings()
+    settings = policy.dial.settings() if setting is None else [setting]
     found = []
     for lam in settings:
         found.append(Trained(run, policy.at(lam), limits, each_lambda(lam, constraints)))
     return found
 
 
-def _policies(
-    path: Path, multipliers: tuple[float, ...], on_message: OnMessage | None
-) -> list[Trained]:
+def _policies(path: Path, setting: Lambda | None, on_message: OnMessage | None) -> list[Trained]:
     """Everything trained that `path` holds."""
     if not (path / MANIFEST).exists():
-        return _set(path.name, policies.network(path), (), multipliers)
+        return _set(path.name, policies.network_of(path), (), setting)
     study: Study = open_study(path)
     runs = study.runs
     columns = [name for name in runs.columns if name == "limit" or name.startswith("limit_")]
@@ -213,7 +210,7 @@ def _policies(
         on_message(f"{count} have no policy here; they are left out")
     found = []
     for run, limits in kept:
-        found += _set(run, policies.network(study.policy_folder(run)), limits, multipliers)
+        found += _set(run, policies.network(study.policy_folder(run)), limits, setting)
     return found
 
 

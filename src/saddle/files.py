@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from saddle.errors import SaddleError
+from saddle.errors import RESUMED, SaddleError
 
 TEMPORARY = ".tmp"  # ends the name of every file that is still being written
-RESUME = "free some and go on with --resume, what was saved is safe"  # what to do about a full disk
-AGAIN = "free some and try again"  # where there is nothing to resume
+# What to do about a full disk: while a study runs, and where there is nothing to resume
+RESUME = f"free some and go on with {RESUMED}; what was saved is safe"
+AGAIN = "free some and try again"
 
 
 class WriteError(SaddleError):

@@ -13,9 +13,10 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from saddle import notebook, tasks
+from saddle.arguments import callback, of_kind, path_of
 from saddle.config import (
     PUBLISHED_STEPS,
     USUAL_LIMIT,
@@ -25,7 +26,6 @@ from saddle.config import (
     sets_of_limits,
     whole,
 )
-from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.machine import show_cores_to_jax
 from saddle.multipliers import Fixed, Rule
@@ -55,7 +55,7 @@ OnMessage = Callable[[str], None]
 
 
 def train(
-    task: str,
+    task: TaskLike,
     out: Path | str,
     *,
     rule: Rule | None = None,
@@ -73,16 +73,18 @@ def train(
     """Train one multiplier rule on a task with seeds 0 to seeds - 1; returns the study in the
     directory `out`.
 
+    `task` is a task, its name or its reference, an `Environment`, or a function that makes either.
     Without `rule` it is the learner's usual one: gradient ascent, or the dial of a policy that
     takes lambda as an input. `limits` has a cost limit for each constraint; a fixed rule and a dial
     do not use it. With `resume` a training that is there already goes on; `limit_seconds` ends it
     cleanly in time, which `study.finished` then tells. `progress` shows a bar; by default in a
     notebook only. `log` is where metrics go besides the store.
     """
-    _check_kind("rule", rule, Rule | None, "a rule, as saddle.PID()")
-    _check_kind("learner", learner, LearnerSettings, "a learner's settings, as saddle.PPO()")
-    own = (limits,) if isinstance(limits, int | float) else limit_numbers(limits)
-    plan = training_plan(task, rule, own, whole("seeds", seeds), whole("steps", steps), learner)
+    of_kind("rule", rule, Rule | None, "a rule, as saddle.PID()")
+    of_kind("learner", learner, LearnerSettings, "a learner's settings, as saddle.PPO()")
+    own = limit_numbers(limits)
+    count = whole("seeds", seeds)
+    plan = training_plan(name_of(task), rule, own, count, whole("steps", steps), learner)
     return run_study(
         plan,
         out,
@@ -116,14 +118,18 @@ def run_study(
     `saddle.analyze(study).until_decided` says what is decided.
     """
     show_cores_to_jax()
+    of_kind("plan", plan, Plan, "a saddle.Plan")
     if until_decided is not None:
         plan = dataclasses.replace(plan, until_decided=until_decided)
-    swept = None if sweep is None else Path(sweep)
+    path = path_of("out", out, "the directory to train in")
+    swept = None if sweep is None else path_of("sweep", sweep)
     kinds = tracker_kinds(log)
-    study = open_study_of(plan, Path(out), resume, swept)
+    callbacks = _Callbacks(on_epoch, on_message)
+    until = Stopper(limit_seconds)
+    study = open_study_of(plan, path, resume, swept)
     with (
-        Stopper(limit_seconds) as stop,
-        _listening(on_epoch, on_message, progress) as shown,
+        until as stop,
+        _listening(callbacks, progress) as shown,
         tracked(shown, study, kinds) as listener,
     ):
         source = open_sweep(swept)
@@ -175,7 +181,7 @@ def frontier(
     `saddle.analyze` says what was found.
     """
     show_cores_to_jax()
-    _check_kind("learner", learner, LearnerSettings | None, "a learner's settings, as saddle.PPO()")
+    of_kind("learner", learner, LearnerSettings | None, "a learner's settings, as saddle.PPO()")
     count = None if steps is None else whole("steps", steps)
     name = name_of(
         task, cost=cost, reward=reward, length=episode_length, imports=imports, python=python
@@ -183,13 +189,15 @@ def frontier(
     wish = Wish(
         name, sets_of_limits(limits), whole("seeds", seeds), count, lambdas, learner, method
     )
-    path = Path(f"frontier-{short(name)}") if out is None else Path(out)
-    spec = tasks.spec_of(name)
+    path = path_of("out", f"frontier-{short(name)}" if out is None else out)
     kinds = tracker_kinds(log)
+    callbacks = _Callbacks(on_epoch, on_message)
+    until = Stopper(limit_seconds)
+    spec = tasks.spec_of(name)
     study = open_frontier(wish, spec, path, resume)
     with (
-        Stopper(limit_seconds) as stop,
-        _listening(on_epoch, on_message, progress) as shown,
+        until as stop,
+        _listening(callbacks, progress) as shown,
         tracked(shown, study, kinds) as listener,
     ):
         return train_frontier(study, wish, spec.constraints, stop, listener)
@@ -204,8 +212,7 @@ def training_plan(
     learner: LearnerSettings,
 ) -> Plan:
     """A training as a study of one stage, saved often and with its checkpoints kept."""
-    if seeds < 1:
-        raise SaddleError(f"--seeds is {seeds}; it must be at least 1")
+    whole("seeds", seeds, least=1)
     rule = rule or learner.usual_rule()
     Member(0, rule, limits)  # says what is wrong with a limit
     if isinstance(rule, Fixed):
@@ -241,12 +248,6 @@ def analyze(
     return analyze_store(path, options)
 
 
-def _check_kind(name: str, value: Any, kind: Any, wanted: str) -> None:
-    """Refuse an argument that is not of that kind."""
-    if not isinstance(value, kind):
-        raise SaddleError(f"{name} is {value!r}; give {wanted}")
-
-
 def import_omnisafe(
     logs: Path | str, out: Path | str, *, on_message: OnMessage | None = None
 ) -> Study:
@@ -255,8 +256,10 @@ def import_omnisafe(
     """
     from saddle.study.importers.omnisafe import import_logs
 
-    import_logs(Path(logs), Path(out), on_message or (lambda text: None))
-    return Study(Path(out))
+    callback("on_message", on_message)
+    path = path_of("out", out)
+    import_logs(path_of("logs", logs), path, on_message or (lambda text: None))
+    return Study(path)
 
 
 def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None = None) -> "Policy":
@@ -272,9 +275,7 @@ def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None 
 
 
 @contextlib.contextmanager
-def _listening(
-    on_epoch: OnEpoch | None, on_message: OnMessage | None, progress: bool | None
-) -> Iterator[Listener]:
+def _listening(callbacks: "_Callbacks", progress: bool | None) -> Iterator[Listener]:
     """Who is told how a training goes: the callbacks, and a bar. What a callback raises ends the
     training, and is raised again.
     """
@@ -282,12 +283,12 @@ def _listening(
     shows_a_bar = in_notebook if progress is None else progress
     try:
         if not shows_a_bar:
-            yield _Callbacks(on_epoch, on_message)
+            yield callbacks
         elif in_notebook:
-            yield _Callbacks(on_epoch, on_message, NotebookBars())
+            yield dataclasses.replace(callbacks, bar=NotebookBars())
         else:
             with view(as_json=False) as bars:
-                yield _Callbacks(on_epoch, on_message, bars)
+                yield dataclasses.replace(callbacks, bar=bars)
     except CallbackError as raised:
         raise raised.error from None
 
@@ -299,6 +300,10 @@ class _Callbacks:
     on_epoch: OnEpoch | None
     on_message: OnMessage | None
     bar: Listener | None = None
+
+    def __post_init__(self) -> None:
+        callback("on_epoch", self.on_epoch)
+        callback("on_message", self.on_message)
 
     def epoch(self, done: EpochDone) -> None:
         if self.on_epoch is not None:

@@ -7,6 +7,7 @@ matplotlib.pyplot, and returns them. `saddle figures` draws the same as files.
 import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from matplotlib.ticker import MaxNLocator
 
 from saddle import multipliers
 from saddle.analysis.findings import TaskFindings
+from saddle.arguments import of_kind
 from saddle.errors import SaddleError
 from saddle.report import figures_rules, figures_sweep, style
-from saddle.study.store import Study
+from saddle.study.store import Study, folder_of
 
 SIZE = (5.0, 3.4)  # inches, of a figure of one's own
 NAMED = 8  # curves at most that a legend names
@@ -28,6 +30,7 @@ NAMED = 8  # curves at most that a legend names
 @contextmanager
 def _drawing(ax: Axes | None) -> Iterator[Axes]:
     """The axes to draw into. Those of the caller keep his style."""
+    of_kind("ax", ax, Axes | None, "axes of matplotlib")
     if ax is not None:
         yield ax
         return
@@ -35,6 +38,10 @@ def _drawing(ax: Axes | None) -> Iterator[Axes]:
     figure = pyplot.figure(figsize=SIZE, layout="constrained")
     with style.styled():
         yield figure.subplots()
+
+
+def _of_task(task: Any) -> None:
+    of_kind("task", task, TaskFindings, "what is found of one, as saddle.analyze(study).task()")
 
 
 def _wanted(task: TaskFindings, found: object, what: str) -> None:
@@ -45,6 +52,7 @@ def _wanted(task: TaskFindings, found: object, what: str) -> None:
 
 def frontier(task: TaskFindings, *, ax: Axes | None = None) -> Axes:
     """Return against cost: one point per lambda with +-1 SD, the frontier dashed, its band."""
+    _of_task(task)
     _wanted(task, task.frontier, "frontier")
     with _drawing(ax) as axes:
         figures_sweep.whole_frontier(axes, task)
@@ -55,6 +63,7 @@ def profile(task: TaskFindings, *, ax: Axes | None = None) -> Axes:
     """Return (left) and cost (right) against lambda, with limits and lambda* marked. Returns the
     axes of the return.
     """
+    _of_task(task)
     _wanted(task, task.profile, "profile")
     with _drawing(ax) as axes:
         handles = figures_sweep.draw_profile(axes, task)
@@ -67,6 +76,7 @@ def seeds(task: TaskFindings, *, ax: Axes | None = None) -> Axes:
     """Every seed of the sweep, and the frontiers that a quarter, half and three quarters of the
     seeds attain.
     """
+    _of_task(task)
     _wanted(task, task.frontier, "sweep")
     with _drawing(ax) as axes:
         figures_sweep.draw_seeds(axes, task)
@@ -75,6 +85,7 @@ def seeds(task: TaskFindings, *, ax: Axes | None = None) -> Axes:
 
 def rules(task: TaskFindings, limit: float, *, ax: Axes | None = None) -> Axes:
     """The rules that were trained at a limit, over the part of the frontier around them."""
+    _of_task(task)
     cells = [cell for cell in task.comparison if cell.limit == limit]
     if not cells:
         trained = ", ".join(f"{one:g}" for one in sorted({cell.limit for cell in task.comparison}))
@@ -91,12 +102,17 @@ def rules(task: TaskFindings, limit: float, *, ax: Axes | None = None) -> Axes:
 
 
 def training(
-    study: Study, quantity: str = "return", *, task: str | None = None, ax: Axes | None = None
+    study: Study | Path | str,
+    quantity: str = "return",
+    *,
+    task: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """A column of the metrics along training, mean and SD over the seeds of each setting.
 
-    `task` is which of several tasks of the study.
+    `study` is one, or its directory; `task` is which of several tasks of it.
     """
+    study = Study(folder_of(study))
     runs = study.runs
     names = runs["task"].unique(maintain_order=True).to_list()
     if (task is None and len(names) > 1) or (task is not None and task not in names):

@@ -21,7 +21,7 @@ from saddle.learners.networks.distributions import Drawn
 from saddle.learners.networks.exported import layers_of
 from saddle.learners.networks.squashed import Squashed
 from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
-from saddle.policy_files import action_entries, read
+from saddle.policy_files import UnknownPolicy, action_entries, read
 from saddle.tasks import HostTask, Task, TaskSpec
 
 Setting = float | Sequence[float]
@@ -41,7 +41,10 @@ def get(name: str, task: Task | HostTask, lam: Lambda | None = None) -> Policy:
     the policy's dial, if it has one.
     """
     if name not in ("random", "scripted"):
-        return load(Path(name), task.spec, lam)
+        try:
+            return load(name, task.spec, lam)
+        except UnknownPolicy:
+            raise UnknownPolicy(name, "'random'", "'scripted'") from None
     if lam is not None:
         raise SaddleError(f"the {name} policy has no dial; leave the lambda out")
     return random(task.spec) if name == "random" else scripted(task)
@@ -212,6 +215,14 @@ def dialled(
 def network(path: Path | str, spec: TaskSpec | None = None) -> NetworkPolicy | DialPolicy:
     """An exported policy with its spread, and with its dial if it has one."""
     return of_arrays(*read(path, spec))
+
+
+def network_of(path: Path) -> NetworkPolicy | DialPolicy:
+    """The same of a folder that is no study, where one would do too."""
+    try:
+        return network(path)
+    except UnknownPolicy:
+        raise UnknownPolicy(path, "the directory of a study or training") from None
 
 
 def of_arrays(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> NetworkPolicy | DialPolicy:

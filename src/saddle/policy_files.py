@@ -16,10 +16,22 @@ from typing import Any
 import numpy as np
 
 from saddle import files, pretrained, tasks
+from saddle.arguments import path_of
 from saddle.dial_inputs import Dial
 from saddle.errors import SaddleError
 from saddle.learners.networks.activations import ACTIVATIONS
 from saddle.tasks import TaskSpec
+
+
+class UnknownPolicy(SaddleError):
+    """Nothing there is an exported policy, and none of Saddle's own is called so."""
+
+    def __init__(self, path: Path | str, *others: str) -> None:
+        """`others` are what might have been given too, in words."""
+        exported = "the path of an exported policy (a folder with policy.npz and policy.json)"
+        choices = [*others, exported, *_own_names()]
+        use = choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])}, or {choices[-1]}"
+        super().__init__(f"unknown policy '{path}': use {use}")
 
 
 def read(
@@ -37,7 +49,7 @@ def read(
     importing anything.
     """
     try:
-        arrays_path, facts_path = _pair(Path(path))
+        arrays_path, facts_path = _pair(path_of("policy", path, "the path of one, or a name"))
     except OSError as error:
         raise SaddleError(f"cannot read {path}: {error.strerror or error}") from None
     facts = _read_facts(facts_path)
@@ -99,13 +111,12 @@ def _pair(path: Path) -> tuple[Path, Path]:
     else:
         own = pretrained.find(str(path))
         if own is None:
-            raise SaddleError(
-                f"unknown policy '{path}': use 'random', 'scripted', or the path of an exported "
-                f"policy (a folder with policy.npz and policy.json){_own_names()}"
-            )
+            raise UnknownPolicy(path)
         stem = own / "policy"
     arrays = stem.with_name(stem.name + ".npz")
     facts = stem.with_name(stem.name + ".json")
+    if path.is_dir() and not arrays.is_file() and not facts.is_file():
+        raise UnknownPolicy(path)
     for file in (arrays, facts):
         if not file.is_file():
             raise SaddleError(
@@ -115,10 +126,10 @@ def _pair(path: Path) -> tuple[Path, Path]:
     return arrays, facts
 
 
-def _own_names() -> str:
-    """The names that may be given too."""
+def _own_names() -> list[str]:
+    """In words, where there are some."""
     names = pretrained.names()
-    return f", or one of Saddle's own: {', '.join(names)}" if names else ""
+    return [f"one of Saddle's own: {', '.join(names)}"] if names else []
 
 
 def _read_facts(path: Path) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def test_doing_what_the_line_says_starts_anew_without_checkpoints(tmp_path):
         file.write_bytes(b"x")
     _, notes = work(small(), tmp_path / "s", resume=True)
     line = next(text for text in notes.said if "to start anew: rm " in text)
-    assert line.endswith("then go on with --resume")
+    assert line.endswith("then go on with --resume, or resume=True")
     subprocess.run(
         line.partition("to start anew: ")[2].partition(", then")[0], shell=True, check=True
     )

@@ -132,7 +132,7 @@ def test_all_settings_are_one_stage():
         ({"name": "fixed"}, "keeps no limit"),
         ({"name": "dial"}, "keeps no limit"),
         ({"name": "pidd"}, "did you mean 'pid'"),
-        ({"seeds": 1}, "--seeds is 1; a comparison takes 2 or more"),
+        ({"seeds": 1}, "seeds is 1; a comparison takes 2 or more"),
         ({"factors": (0.0, 10.0)}, "the factor 0 has no logarithm"),
     ],
 )

@@ -98,7 +98,8 @@ def test_names(monkeypatch):
     for name, module in (("tensorboard", "tensorboardX"), ("wandb", "wandb"), ("mlflow", "mlflow")):
         monkeypatch.delitem(sys.modules, NAMES[name].partition(":")[0], raising=False)
         monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(SaddleError, match=rf"--log {name} needs {module}.*saddle-rl\[{name}\]"):
+        said = rf"the tracker '{name}' needs {module}.*saddle-rl\[{name}\]"
+        with pytest.raises(SaddleError, match=said):
             tracker_kinds([name])
 
 

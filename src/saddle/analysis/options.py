@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from saddle.config import LambdaStarMethod
+from saddle.config import LambdaStarMethod, check_limits
 from saddle.errors import SaddleError
 
 
@@ -69,11 +69,7 @@ class Options:
         if isinstance(self.constraint, int):
             self._check_at_least("constraint", 0)
         for limit in self.limits:
-            for number in limit if isinstance(limit, tuple) else (limit,):
-                if not 0 <= number < float("inf"):
-                    raise SaddleError(
-                        f"the limit {number} is not a cost; limits are finite and 0 or more"
-                    )
+            check_limits(limit if isinstance(limit, tuple) else (limit,))
 
     def _check_at_least(self, name: str, least: int) -> None:
         if getattr(self, name) < least:

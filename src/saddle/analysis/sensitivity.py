@@ -33,7 +33,7 @@ def sensitivities(findings: Findings, runs: pl.DataFrame, rule: Rule) -> list[Se
     if part.frontier is None or not np.ptp(np.array(part.frontier.return_.value, float)):
         raise SaddleError(
             "the fixed lambdas of this study span no return, so no gap to their frontier can be "
-            "told; train in another directory with more --steps"
+            "told; train in another directory with more steps"
         )
     default = {key: value for key, value in rule.numbers().items() if isinstance(value, float)}
     own = _settings(runs, rule_to_dict(rule)["rule"], default)

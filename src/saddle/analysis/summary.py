@@ -224,7 +224,7 @@ def _notes(good: pl.DataFrame, counts: RunCounts) -> list[str]:
     if counts.unfinished:
         notes.append(
             f"{counts.unfinished} of {counted(counts.total, 'run')} not finished; what is not "
-            f"finished is left out, unless asked for (--unfinished)."
+            f"finished is left out, unless asked for (--unfinished, or unfinished=True)."
         )
     if counts.without_values:
         have = counted(counts.without_values, "run has", "runs have")

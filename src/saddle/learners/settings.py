@@ -169,7 +169,7 @@ class LearnerSettings(CollectSettings):
         """
         raise SaddleError(
             f"{self.algorithm!r} cannot be looked at in {lambdas} parts of its range; leave "
-            f"--lambdas out"
+            f"lambdas out"
         )
 
     def for_bench(self) -> Self:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 from saddle.checks import at_least
 from saddle.errors import SaddleError
-from saddle.hints import bring_to_hints
+from saddle.hints import Unfit, bring_to_hints, fitting
 
 Lambda = float | tuple[float, ...]
 """A multiplier: one number for every constraint, or one for each."""
@@ -23,12 +23,16 @@ Lambda = float | tuple[float, ...]
 
 def lambda_of(value: Any) -> Lambda:
     """A multiplier as rules, plans and stores keep it: a float, or a tuple of several."""
-    if not isinstance(value, list | tuple):
-        return float(value)
-    first, *rest = value or (None,)
-    if first is None:
+    several = list(value) if isinstance(value, list | tuple) else [value]
+    try:
+        numbers = fitting(several, tuple[float, ...])
+    except Unfit:
+        raise SaddleError(
+            f"lambda is {value!r}; give a number, or one for each constraint"
+        ) from None
+    if not numbers:
         raise SaddleError("a lambda has no number; give one, or one for each constraint")
-    return (float(first), *map(float, rest)) if rest else float(first)
+    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def each_lambda(value: Lambda, constraints: int) -> tuple[float, ...]:

@@ -6,7 +6,6 @@ that grows round by round. Either is stored, resumed and read as any other study
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,9 @@ from saddle.analysis import Options
 from saddle.analysis.constraints import column, limit_sets
 from saddle.analysis.summary import final_values
 from saddle.analysis.sweep import IS_SWEEP
+from saddle.config import check_limits, whole
 from saddle.errors import SaddleError
+from saddle.hints import bring_to_hints
 from saddle.learners import PPO, Conditioned, LearnerSettings
 from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
 from saddle.multipliers.counts import usual_count
@@ -75,22 +76,18 @@ class Wish:
     """None: the learner's own; without one, a dial."""
 
     def __post_init__(self) -> None:
+        bring_to_hints(self)
         if self.learner is not None and self.method not in (None, method_of(self.learner)):
             raise SaddleError(
-                f"--method is {self.method}, but the learner {self.learner.algorithm!r} trains a "
-                f"{method_of(self.learner)}; leave one of them out"
+                f"the method is {self.method!r}, but the learner {self.learner.algorithm!r} "
+                f"trains a {method_of(self.learner)}; leave one of them out"
             )
         if self.lambdas is not None and self.lambdas < len(PILOT):
-            raise SaddleError(
-                f"--lambdas is {self.lambdas}; a frontier takes at least {len(PILOT)}"
-            )
-        if self.seeds < 1:
-            raise SaddleError(f"--seeds is {self.seeds}; it must be at least 1")
-        if self.steps is not None and self.steps < 1:
-            raise SaddleError(f"--steps is {self.steps}; it must be at least 1")
-        for limit in itertools.chain(*self.limits):
-            if not 0 <= limit < math.inf:
-                raise SaddleError(f"--limit {limit:g} is not a cost; it is finite and 0 or more")
+            raise SaddleError(f"lambdas is {self.lambdas}; a frontier takes at least {len(PILOT)}")
+        whole("seeds", self.seeds, least=1)
+        if self.steps is not None:
+            whole("steps", self.steps, least=1)
+        check_limits(itertools.chain(*self.limits))
 
     def count(self, constraints: int) -> int:
         """Multipliers of each of so many constraints."""
@@ -157,7 +154,7 @@ def open_frontier(wish: Wish, spec: TaskSpec, out: Path, resume: bool) -> Study:
     there = plan_of(Study(out))
     before = method_of(there.learner)
     if before != method_of(plan.learner):
-        raise SaddleError(f"{out} holds a frontier by --method {before}; go on with the same")
+        raise SaddleError(f"{out} holds a frontier by the method {before!r}; go on with the same")
     begun = dataclasses.replace(plan, stages=(plan.stages[0], *there.stages[1:]))
     return complete(prepare(begun, out, resume))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from saddle import tasks
 from saddle.config import USUAL_LIMIT, Member
-from saddle.errors import SaddleError
+from saddle.errors import RESUMED, SaddleError
 from saddle.learners import LearnerSettings, learner_to_dict
 from saddle.multipliers import Fixed, rule_to_dict
 from saddle.study import plan as plans
@@ -68,7 +68,7 @@ def _existing(plan: Plan, out: Path, resume: bool) -> Study:
     study = Study(out)
     _same_plan(plan, study)
     if not resume:
-        raise SaddleError(f"{out} holds this study already; add --resume to go on with it")
+        raise SaddleError(f"{out} holds this study already; add {RESUMED}, to go on with it")
     for remedy in study.lost_units():
         raise SaddleError(remedy)
     check_writable(out)
@@ -133,7 +133,7 @@ def check_sweep(plan: Plan, sweep: Path | None) -> None:
             where = (
                 f"{sweep} has no such stage"
                 if sweep
-                else "name the study that holds it with --sweep DIR"
+                else "name the study that holds it (--sweep DIR, or sweep=DIR)"
             )
             raise SaddleError(
                 f"stage {stage.name!r} takes lambda* from a stage {star!r} that is not in this "

@@ -72,7 +72,7 @@ def sensitivity_plan(
     quickstart, whose frontier the settings are measured against.
     """
     if seeds < 2:
-        raise SaddleError(f"--seeds is {seeds}; a comparison takes 2 or more")
+        raise SaddleError(f"seeds is {seeds}; a comparison takes 2 or more")
     for factor in factors:
         if not 0 < factor < math.inf:
             raise SaddleError(f"the factor {factor:g} has no logarithm; give positive numbers")

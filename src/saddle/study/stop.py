@@ -17,6 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any, Protocol
 
 from saddle.errors import SaddleError
+from saddle.hints import Unfit, fitting
 
 TIME_LIMIT = 3  # exit code
 EXIT_SECONDS = 2.0  # that leaving the process may take: a GPU's runtime shuts down slowly
@@ -33,6 +34,17 @@ def seconds(text: str) -> float:
     if not parts or not whole or any(not unit for _, unit in parts[:-1]):
         raise SaddleError(f"{text!r} is not a duration; write for example 90s, 9m or 1h30m")
     return sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
+
+
+def _check_limit(limit: Any) -> None:
+    if limit is None:
+        return
+    try:
+        allowed = fitting(limit, float)
+    except Unfit:
+        allowed = -1.0
+    if not allowed >= 0:
+        raise SaddleError(f"the time limit is {limit!r}; it must be in seconds, 0 or more")
 
 
 class Stop(Protocol):
@@ -60,8 +72,10 @@ class Stopper:
         tell: Callable[[str], None] | None = None,
     ) -> None:
         """`limit` in seconds counts from `began`, a time of `time.monotonic`; from now if that is
-        not given. `tell` gets a line when a signal is heard, since an epoch may take a while.
+        not given. What is no limit is refused. `tell` gets a line when a signal is heard, since an
+        epoch may take a while.
         """
+        _check_limit(limit)
         self._tell = tell
         self._deadline: float | None = None
         self._reserve = 0.0

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from saddle.errors import SaddleError, first_line
+from saddle.arguments import of_kind, path_of
+from saddle.errors import RESUMED, SaddleError, first_line
 from saddle.files import read_json
 from saddle.study.columns import METRICS, runs_frame
 
@@ -33,7 +34,7 @@ _CHUNK = re.compile(r"(\d{8})-(\d{8})\.parquet")
 
 def open_study(path: Path | str) -> Study:
     """The study in this directory, for reading; it may still be growing."""
-    return Study(Path(path))
+    return Study(path_of("study", path, "the directory of one"))
 
 
 class Study:
@@ -174,7 +175,7 @@ class Study:
             return f"{said}, or run the study anew in another directory"
         return (
             f"{said}, or compute its unit again: {self.forget(file.parent.name)}, then run it with "
-            f"--resume"
+            f"{RESUMED}"
         )
 
     def forget(self, unit: str) -> str:
@@ -217,6 +218,7 @@ class Study:
 
     def trained_policy(self, run: str) -> Path:
         """The folder of the run's final policy; an error says why there is none."""
+        of_kind("run", run, str, "the name of one")
         folder = self.policy_folder(run)
         if not folder.is_dir():
             raise SaddleError(self._no_policy(run))
@@ -250,13 +252,17 @@ class Study:
 
 def folder_of(study: Study | Path | str) -> Path:
     """Where a study is that is given as such, or as a path."""
-    return study.path if isinstance(study, Study) else Path(study)
+    if isinstance(study, Study):
+        return study.path
+    return path_of("study", study, "one, or its directory")
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of the study in `path`; an error when there is none that this Saddle can
     read.
     """
+    if path.is_file():
+        raise SaddleError(f"{path} is a file, and a study is a folder; give that")
     manifest = read_json(path / MANIFEST)
     if not manifest:
         what = "has no manifest.json" if path.is_dir() else "is not a directory"

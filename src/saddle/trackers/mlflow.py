@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
 from mlflow.exceptions import MlflowException
 
-from saddle.errors import SaddleError, first_line
+from saddle.errors import RESUMED, SaddleError, first_line
 from saddle.study.store import Study
 from saddle.trackers.identity import identity
 
@@ -35,7 +35,7 @@ class MLflow:
         except MlflowException as error:
             raise SaddleError(
                 f"MLflow cannot be written to ({first_line(error)}); set MLFLOW_TRACKING_URI to a "
-                f"server or a database, and go on with --resume"
+                f"server or a database, and go on with {RESUMED}"
             ) from None
 
     def begin(self, facts: Mapping[str, Any]) -> None:

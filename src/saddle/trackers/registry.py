@@ -1,8 +1,9 @@
 """Trackers by name. A tracker's package is imported when somebody asks for it, and not before."""
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from saddle.arguments import of_kind
 from saddle.errors import SaddleError
 from saddle.extras import install
 from saddle.study.store import Study
@@ -25,6 +26,7 @@ def tracker_kinds(wanted: Sequence[str | TrackerKind]) -> list[TrackerKind]:
     """
     if isinstance(wanted, str):
         wanted = (wanted,)
+    of_kind("log", wanted, Iterable, f"names of trackers, of {', '.join(NAMES)}, or their classes")
     return [_kind(one) if isinstance(one, str) else one for one in dict.fromkeys(wanted)]
 
 
@@ -35,4 +37,4 @@ def _kind(name: str) -> TrackerKind:
     try:
         return getattr(importlib.import_module(module), attribute)
     except ImportError as error:
-        raise SaddleError(f"--log {name} needs {error.name}: run {install(name)}") from None
+        raise SaddleError(f"the tracker {name!r} needs {error.name}: run {install(name)}") from None

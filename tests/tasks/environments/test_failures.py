@@ -115,7 +115,7 @@ def test_what_is_printed_fills_no_disk():
         ("gym:NoSuchThing-v0?length=3", "gym:NoSuchThing-v0: NameNotFound: Environment"),
         ("gym:Pendulum-v1?import=no_such_module", "No module named 'no_such_module'; install"),
         ("gym:Pendulum-v1?python=/no/python", "cannot start '/no/python'"),
-        (f"toy_environments:Drift?python={os.devnull}", "give --python the path of a Python"),
+        (f"toy_environments:Drift?python={os.devnull}", "give the path of a Python"),
         ("gym:Pendulum-v1?cost=no_such_module:cost", "No module named 'no_such_module'; install"),
     ],
 )

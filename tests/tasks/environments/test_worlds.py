@@ -173,7 +173,10 @@ def test_components_of_a_vector_reward():
     assert step.reward.tolist() == [2.0] and step.cost.tolist() == [[0.5, 2.0]]
     assert task.spec.constraints == ("reward_2", "minus_reward_1")
     for other, words in (
-        ("toy_environments:Vector?cost=2&length=3", "has 3 components; choose one with --reward"),
+        (
+            "toy_environments:Vector?cost=2&length=3",
+            "has 3 components; choose one .--reward I",
+        ),
         ("toy_environments:Vector?cost=7&reward=0&length=3", "there is no 7"),
         ("toy_environments:Vector?reward=0&length=3", "info has note; the reward has 3 components"),
         ("toy_environments:Drift?cost=price&length=3", "no 'price'.*it has action, cost, speed"),

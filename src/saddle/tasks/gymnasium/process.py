@@ -70,7 +70,7 @@ class Process:
             self._output.close()
             self._errors.close()
             raise SaddleError(
-                f"cannot start {python!r} for {called}: {error.strerror or error}; give --python "
+                f"cannot start {python!r} for {called}: {error.strerror or error}; give "
                 f"the path of a Python interpreter"
             ) from None
         finally:
@@ -141,7 +141,8 @@ class Process:
             if time.monotonic() - since >= patience:
                 raise SaddleError(
                     f"{self._where()} did not return within {patience:g} s; if it is only slow, "
-                    f"give it a longer --timeout"
+                    f"give it a longer timeout (--timeout SECONDS, or timeout=SECONDS of "
+                    f"saddle.Environment)"
                 )
 
     def _failure(self, facts: Mapping[str, Any]) -> str:
@@ -150,7 +151,8 @@ class Process:
         if facts.get("missing"):
             return (
                 f"{where}: {facts['error']}; install its package for the Python that runs it, name "
-                f"what to import first with --import, or run from the folder that holds it"
+                f"what to import first (--import MODULE, or imports=MODULE), or run from the "
+                f"folder that holds it"
             )
         if facts["problem"]:
             return f"{where}: {facts['error']}"

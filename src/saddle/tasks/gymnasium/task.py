@@ -35,14 +35,14 @@ class EnvironmentTask:
         length = self.environment.length or facts.limit
         if length is None:
             raise SaddleError(
-                f"{name} has no time limit; say after how many steps an episode is cut with "
-                f"--episode-length N"
+                f"{name} has no time limit; say after how many steps an episode is cut "
+                f"(--episode-length N, or length=N of saddle.Environment)"
             )
         constraints = facts.constraints
         for constraint in constraints:
             if constraints.count(constraint) > 1:
                 raise SaddleError(
-                    f"{name}: two costs are called {constraint!r}; name one with --cost NAME=SOURCE"
+                    f"{name}: two costs are called {constraint!r}; write one as NAME=SOURCE"
                 )
         return TaskSpec(
             name=name,

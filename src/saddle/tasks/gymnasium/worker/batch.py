@@ -95,7 +95,7 @@ class BatchWorlds:
             raise Problem(
                 f"its episodes go on after {self._limit} steps, and in the autoreset mode "
                 f"{SAME_STEP} nobody else can end them; give it that limit, or leave "
-                f"--episode-length out"
+                f"the episode length out"
             )
         for world in range(len(arrays["obs"])):
             info = _info_of(infos, world)

@@ -78,7 +78,7 @@ class Maker:
         if hasattr(getattr(env, "spec", None), "episode_length"):
             raise Problem(
                 "it is a task of Saddle, whose costs and episode length stand in its spec; leave "
-                "--cost, --episode-length and the other options of environments out"
+                "cost, episode length and the other options of environments out"
             )
         for member in MEMBERS:
             if not hasattr(env, member):

@@ -115,7 +115,8 @@ def _found_cost(step: Step, problems: list[str]) -> list[dict[str, Any]]:
     count = int(np.size(step.reward))
     vector = f"; the reward has {count} components" if count > 1 else ""
     problems.append(
-        f"nothing says what its cost is: add --cost; info has {listed(step.info)}{vector}"
+        f"nothing says what its cost is: add one (--cost SOURCE, or cost=SOURCE); info has "
+        f"{listed(step.info)}{vector}"
     )
     return []
 

@@ -70,8 +70,8 @@ class Signals:
             return value
         if np.size(value) != 1:
             raise Problem(
-                f"the reward has {np.size(value)} components; choose one with --reward, and make "
-                f"costs of others with --cost reward:I"
+                f"the reward has {np.size(value)} components; choose one (--reward I, or "
+                f"reward=I), and make costs of others, each as reward:I"
             )
         return float(np.ravel(value)[0])
 
