@@ -272,12 +272,14 @@ def test_random_actions_are_uniform_and_every_world_has_its_own():
 
 
 def test_lambda_stays_while_actions_are_random():
-    """100 steps of 60 an epoch: the second one ends at 120 and is the first to count."""
-    _, rows = run(population(), 4)
+    """The cycle that begins at step 100 is the last one that is random, and ends the second epoch
+    of 60: the third is the first to count.
+    """
+    _, rows = run(population(), 5)
     prices = np.array([row["lambda"][:, 0] for row in rows])
-    np.testing.assert_array_equal(prices[:2, 2:], np.ones((2, 2)))
-    assert (np.diff(prices[1:, 2:], axis=0) != 0).all()
-    np.testing.assert_array_equal(prices[:, :2], np.tile([0.5, 2.0], (4, 1)))
+    np.testing.assert_array_equal(prices[:3, 2:], np.ones((3, 2)))
+    assert (np.diff(prices[2:, 2:], axis=0) != 0).all()
+    np.testing.assert_array_equal(prices[:, :2], np.tile([0.5, 2.0], (5, 1)))
 
 
 def test_many_worlds_keep_the_ratio_and_end_one_after_the_other():
