@@ -24,7 +24,13 @@ TASKS = {
     "halfcheetah": "SafetyHalfCheetahVelocity-v1",
 }
 PRECISIONS = ("highest", "tf32", "bf16")
-SMALL = ("circle1-small-sweep", "sac-circle1-small")
+SMALL = (
+    "circle1-small-sweep",
+    "sac-circle1-small",
+    "hopper-small-sweep",
+    "hopper-dial",
+    "button1-dial",
+)
 POLICIES = sorted(path.name for path in (RESULTS / "policies").iterdir())
 ROWS = ("lambda", "return", "cost")
 RULES = {"fixed": "fixed lambda*", "ga": "gradient ascent", "pid": "PID"}
