@@ -96,17 +96,25 @@ def test_a_point_marks_its_episode_and_an_episode_its_point(out, page):
     assert chosen == pytest.approx(task["groups"][0]["lambda"], rel=1e-2)
 
 
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory):
-    """A sweep, of which two lambdas are ordinary policies."""
-    path = tmp_path_factory.mktemp("sweep")
+def sweep_of(tasks, path, settings):
+    """A study of two lambdas on these tasks, trained in this folder."""
+    named = ", ".join(f'"{task}"' for task in tasks)
     (path / "study.toml").write_text(
-        f'tasks = ["{TASK}"]\nseeds = [0, 1]\nsteps = 4000\n'
-        '[learner]\nalgorithm = "ppo"\nsteps_per_epoch = 2000\nhidden = [8, 8]\npasses = 1\n'
-        'batch = 500\n[[stages]]\nname = "sweep"\nlambdas = [0.1, 1.0]\n'
+        f"tasks = [{named}]\n{settings}\npasses = 1\n"
+        '[[stages]]\nname = "sweep"\nlambdas = [0.1, 1.0]\n'
     )
     assert main(["study", "run", str(path / "study.toml"), "--out", str(path / "study")]) == 0
     return path / "study"
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """A sweep, of which two lambdas are ordinary policies."""
+    settings = (
+        'seeds = [0, 1]\nsteps = 4000\n[learner]\nalgorithm = "ppo"\n'
+        "steps_per_epoch = 2000\nhidden = [8, 8]\nbatch = 500"
+    )
+    return sweep_of([TASK], tmp_path_factory.mktemp("sweep"), settings)
 
 
 def test_policies_of_a_sweep_are_drawn_when_that_is_asked_for(swept, tmp_path, capsys):
@@ -146,14 +154,11 @@ PAINTS, PAINTS_NOTHING = (
 @pytest.fixture(scope="module")
 def filmed(tmp_path_factory):
     """A sweep on environments that draw themselves, or say so and do not."""
-    path = tmp_path_factory.mktemp("filmed")
-    (path / "study.toml").write_text(
-        f'tasks = ["{PAINTS}", "{PAINTS_NOTHING}"]\nseeds = [0]\nsteps = 120\n'
-        '[learner]\nalgorithm = "ppo"\nsteps_per_epoch = 60\nhidden = [4]\npasses = 1\n'
-        'batch = 30\n[[stages]]\nname = "sweep"\nlambdas = [0.1, 1.0]\n'
+    settings = (
+        'seeds = [0]\nsteps = 120\n[learner]\nalgorithm = "ppo"\n'
+        "steps_per_epoch = 60\nhidden = [4]\nbatch = 30"
     )
-    assert main(["study", "run", str(path / "study.toml"), "--out", str(path / "study")]) == 0
-    return path / "study"
+    return sweep_of([PAINTS, PAINTS_NOTHING], tmp_path_factory.mktemp("filmed"), settings)
 
 
 def test_environments_that_draw_themselves_are_filmed(filmed, page, tmp_path, capsys):

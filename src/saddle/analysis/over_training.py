@@ -3,7 +3,7 @@
 import polars as pl
 
 from saddle.analysis.constraints import OVER_TRAINING, column
-from saddle.analysis.epochs import EPOCH, LENGTH, is_last
+from saddle.analysis.epochs import epoch, is_last, length
 
 BAND = 0.2
 """Of the limit, to either side: a cost that stays within it has settled."""
@@ -46,17 +46,17 @@ def _of_a_run(final_share: float) -> dict[str, pl.Expr]:
     cost = _number("cost")
     smooth = pl.coalesce(_number("window_cost"), cost)
     known = smooth.is_not_null()
-    was_within = EPOCH.filter(smooth <= limit).min()
-    above = (smooth - limit).filter(was_within <= EPOCH).max()
-    late = known & (2 * (EPOCH - EPOCH.min()) >= LENGTH)
+    was_within = epoch.filter(smooth <= limit).min()
+    above = (smooth - limit).filter(epoch >= was_within).max()
+    late = known & (2 * (epoch - epoch.min()) >= length)
     final = is_last(final_share)
     return {
         "epochs_above": (cost > limit).mean(),
         "shares_above": _episodes_above(),
         "excess": (cost - limit).clip(lower_bound=0).sum(),
-        "settled_after": _settled_after(smooth, limit, EPOCH),
+        "settled_after": _settled_after(smooth, limit, epoch),
         "overshoot": above.clip(lower_bound=0),
-        "oscillation": _about_a_line(smooth.filter(late), EPOCH.filter(late)),
+        "oscillation": _about_a_line(smooth.filter(late), epoch.filter(late)),
         "tail_cost": _number("window_cvar").filter(final).mean(),
     }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from saddle.analysis.epochs import EPOCH, epochs_in, is_last
+from saddle.analysis.epochs import epoch, epochs_in, is_last
 
 SHARE = 0.1
 """Of training: its last part is compared with the part before that is as long."""
@@ -21,7 +21,7 @@ FEWEST = 3
 def gain(name: str) -> pl.Expr:
     """Of a run: how much its last tenth of training had more of this than the tenth before."""
     last = is_last(SHARE)
-    before = ~last & (EPOCH.max() - 2 * epochs_in(SHARE) < EPOCH)
+    before = ~last & (epoch > epoch.max() - 2 * epochs_in(SHARE))
     values = pl.col(name).cast(pl.Float64).fill_nan(None)
     return values.filter(last).mean() - values.filter(before).mean()
 

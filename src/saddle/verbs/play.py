@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,14 @@ from saddle.tasks import HostTask, State, Task, TaskSpec
 from saddle.tasks.host import HostWorlds, PicturedWorlds, close_worlds
 from saddle.tasks.velocity.engines import NativeTask
 
+Writer = TypeVar("Writer", bound=Callable[..., None])
+
 WRITERS = {".png": still.write, ".gif": film.write_gif, ".mp4": film.write_mp4}
+COURSE_WRITERS = {
+    ".png": course.write_still,
+    ".gif": course.write_gif,
+    ".mp4": course.write_mp4,
+}
 
 
 def play(
@@ -110,7 +117,7 @@ def _dial_setting(
 
 def _play_from_above(task: Any, asked: _Asked) -> None:
     """For a task that is seen from above: a point task, or anybody's with a `top_view`."""
-    write = _writer(asked.out)
+    write = _writer(asked.out, WRITERS)
     with _replacing(asked.out) as unfinished:
         states = _states(task, asked)
         episode = Episode(task, asked.name, asked.seed, states)
@@ -129,11 +136,9 @@ def _play_unseen(task: Task | HostTask, asked: _Asked) -> None:
     draws of itself.
     """
     _no_lidar(task, asked.lidar)
-    _writer(asked.out)
-    kind = asked.out.suffix.lower()
-    write = {".png": course.write_still, ".gif": course.write_gif, ".mp4": course.write_mp4}[kind]
+    write = _writer(asked.out, COURSE_WRITERS)
     seen = record.pictured(task)
-    if kind != ".png" and seen is None:
+    if write is not course.write_still and seen is None:
         raise SaddleError(
             f"{task.spec.name} has no scene to film and does not draw itself, as an environment "
             f"does (no vector environment) that is made with render_mode='rgb_array', which the "
@@ -191,10 +196,9 @@ def _play_body(task: NativeTask, asked: _Asked) -> None:
     from saddle.draw.camera import Camera
 
     _no_lidar(task, asked.lidar)
-    _writer(asked.out)
-    Camera(task.body, (64, 48)).close()  # where nothing can be drawn, say so before the work
     writers = {".png": running.write_still, ".gif": running.write_gif, ".mp4": running.write_mp4}
-    write = writers[asked.out.suffix.lower()]
+    write = _writer(asked.out, writers)
+    Camera(task.body, (64, 48)).close()  # where nothing can be drawn, say so before the work
     with _replacing(asked.out) as unfinished:
         run = record.body(task, asked.policy, asked.name, asked.seed, asked.steps)
         write(run, unfinished)
@@ -209,14 +213,14 @@ def _say(out: Path, rewards: np.ndarray, paid: str) -> None:
     print(f"wrote {out}: return {rewards.sum():.2f}, {paid}, {steps} env steps")
 
 
-def _writer(out: Path) -> Callable[[Episode, Path, bool], None]:
-    """What writes a file of that name, if anything can."""
+def _writer(out: Path, writers: dict[str, Writer]) -> Writer:
+    """Of those by the ending of a file's name the one that writes this file, if it can."""
     kind = out.suffix.lower()
-    if kind not in WRITERS:
-        raise SaddleError(f"cannot write {out}: its name must end in {', '.join(WRITERS)}")
+    if kind not in writers:
+        raise SaddleError(f"cannot write {out}: its name must end in {', '.join(writers)}")
     if kind == ".mp4":
         film.ffmpeg()
-    return WRITERS[kind]
+    return writers[kind]
 
 
 @contextlib.contextmanager
