@@ -83,8 +83,7 @@ def train(
     of_kind("rule", rule, Rule | None, "a rule, as saddle.PID()")
     of_kind("learner", learner, LearnerSettings, "a learner's settings, as saddle.PPO()")
     own = limit_numbers(limits)
-    count = whole("seeds", seeds)
-    plan = training_plan(name_of(task), rule, own, count, whole("steps", steps), learner)
+    plan = training_plan(name_of(task), rule, own, seeds, whole("steps", steps), learner)
     return run_study(
         plan,
         out,
@@ -212,7 +211,7 @@ def training_plan(
     learner: LearnerSettings,
 ) -> Plan:
     """A training as a study of one stage, saved often and with its checkpoints kept."""
-    whole("seeds", seeds, least=1)
+    seeds = whole("seeds", seeds, least=1)
     rule = rule or learner.usual_rule()
     Member(0, rule, limits)  # says what is wrong with a limit
     if isinstance(rule, Fixed):

@@ -112,7 +112,8 @@ def training(
 
     `study` is one, or its directory; `task` is which of several tasks of it.
     """
-    study = Study(folder_of(study))
+    if not isinstance(study, Study):
+        study = Study(folder_of(study))
     runs = study.runs
     names = runs["task"].unique(maintain_order=True).to_list()
     if (task is None and len(names) > 1) or (task is not None and task not in names):
