@@ -18,6 +18,7 @@ from matplotlib.ticker import MaxNLocator
 
 from saddle import multipliers
 from saddle.analysis.findings import TaskFindings
+from saddle.analysis.settings import name_settings
 from saddle.arguments import of_kind
 from saddle.errors import SaddleError
 from saddle.report import figures_rules, figures_sweep, style
@@ -108,13 +109,14 @@ def training(
     task: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """A column of the metrics along training, mean and SD over the seeds of each setting.
+    """A column of the metrics along training, mean and SD over the seeds of each setting. Runs that
+    failed are left out.
 
     `study` is one, or its directory; `task` is which of several tasks of it.
     """
     if not isinstance(study, Study):
         study = Study(folder_of(study))
-    runs = study.runs
+    runs = name_settings(study.runs)
     names = runs["task"].unique(maintain_order=True).to_list()
     if (task is None and len(names) > 1) or (task is not None and task not in names):
         raise SaddleError(f"task has to be one of the study's: {', '.join(names)}")
@@ -124,24 +126,30 @@ def training(
         if quantity not in columns[2:]:
             near = difflib.get_close_matches(quantity, columns, n=3, cutoff=0) or columns
             raise SaddleError(f"metrics have no column {quantity!r}; try {', '.join(near)}")
-        settings = [name for name in runs.columns if name.startswith(("lambda", "limit"))]
-        chosen = runs.filter(task=task or names[0]).select("run", "rule", *settings)
+        numbers = [name for name in runs.columns if name.startswith(("lambda", "limit"))]
+        setting = ["algorithm", "rule", *numbers]
+        usable = runs.filter(pl.col("status") != "failed", task=task or names[0])
+        chosen = usable.select("run", *setting)
         value = pl.col(quantity).cast(pl.Float64)
         rows = metrics.select("run", "env_steps", value=value)
         rows = rows.join(chosen.lazy(), on="run", maintain_order="left").collect()
     # Collected first: a lazy SD differs in its last bits from one time to the next.
     curves = (
-        rows.group_by("rule", *settings, "env_steps", maintain_order=True)
+        rows.group_by(*setting, "env_steps", maintain_order=True)
         .agg(mean=pl.col("value").mean(), sd=pl.col("value").std().fill_null(0.0))
         .sort("env_steps")
     )
-    groups = sorted(curves.group_by("rule", *settings), key=lambda group: _order(group[0]))
+    groups = sorted(curves.group_by(setting), key=lambda group: _order(group[0]))
+    algorithms = curves["algorithm"].n_unique()
     with _drawing(ax) as axes:
         if len(groups) > NAMED:  # by rising lambda, as in the other figures
             shades = pyplot.get_cmap(style.LAMBDAS)(np.linspace(0, 1, len(groups)))
             axes.set_prop_cycle(color=shades)
         for own, rows in groups:
-            _curve(axes, _label(dict(zip(["rule", *settings], own, strict=True))), rows)
+            label = _label(dict(zip(setting, own, strict=True)))
+            if algorithms > 1:
+                label = f"{label} ({own[0]})"
+            _curve(axes, label, rows)
         if len(groups) <= NAMED:
             axes.legend()
         axes.set(xlabel="env steps", ylabel=quantity, title=style.short(task or names[0]))
@@ -150,7 +158,7 @@ def training(
 
 
 def _order(setting: tuple[Any, ...]) -> list[tuple[bool, Any]]:
-    """By rule, then by rising lambdas and limits; what has none comes last."""
+    """By algorithm and rule, then by rising lambdas and limits; what has none comes last."""
     return [(value is None, value if value is not None else 0.0) for value in setting]
 
 

@@ -1,5 +1,7 @@
 """The published marks, and the published table as input."""
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,10 +9,13 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saddle.analysis import dials
 from saddle.analysis.agreement import compare_with_published
 from saddle.analysis.assemble import analyze
-from saddle.analysis.compare import MOST_NOTES, improvement, looser_but_poorer, mark
+from saddle.analysis.bootstrap import draw_counts, replicate_means
+from saddle.analysis.compare import MOST_NOTES, gap, improvement, looser_but_poorer, mark
 from saddle.analysis.findings import Cell, Estimate, Violation
+from saddle.analysis.frontier import Trace
 from saddle.analysis.options import Options
 from saddle.analysis.published import (
     comparison_limits,
@@ -18,7 +23,8 @@ from saddle.analysis.published import (
     steps_beside_published,
     table,
 )
-from saddle.analysis.simulate import LINE, Truth, simulate
+from saddle.analysis.simulate import BEND, LINE, Truth, simulate
+from saddle.report import tables
 
 WINNERS = {
     "SafetyPointCircle1-v0": ("fixed", "pid"),
@@ -168,3 +174,52 @@ def test_rules_in_a_stage_without_a_name_are_compared():
     expected = analyze(runs, metrics, Options(replicates=100)).tasks[0]
     found = analyze(runs.with_columns(called), metrics, Options(replicates=100)).tasks[0]
     assert found.comparison == expected.comparison and len(found.comparison) > 0
+
+
+def test_a_gap_keeps_the_side_of_the_cheap_seeds():
+    frontier = Trace(np.array([2.0, 10.0, 100.0]), np.array([5.0, 20.0, 50.0]))
+    returns = np.array([20.0, 21.0, 19.0])
+    costs = np.array([7.3, 81.8, 1.9])
+    options = Options(replicates=400)
+    found = gap(returns, costs, frontier, [frontier] * 400, options)
+    # By hand: replicate means, spread as the t-interval of three seeds is, none left out.
+    counts = draw_counts(np.random.default_rng(options.seed + 1), 400, 3)
+    means = replicate_means(np.stack([returns, costs]), counts, options.level)
+    assert (means[:, 1] < 2.0).mean() > 0.2
+    held = np.interp(np.maximum(means[:, 1], 2.0), frontier.cost, frontier.returns)
+    low, high = np.quantile(means[:, 0] - held, [0.025, 0.975])
+    assert found.value == pytest.approx(20.0 - np.interp(costs.mean(), *frontier))
+    assert found.lo == pytest.approx(low, abs=0.5) and found.hi == pytest.approx(high, abs=0.5)
+    assert high > 10
+
+
+CIRCLE = Truth("SafetyPointCircle1-v0", BEND.cost, BEND.gain, (10.0, 25.0))
+
+
+def test_lambda_0_may_stand_for_a_limit_that_does_not_bind():
+    cheap = dataclasses.replace(CIRCLE, cost=lambda lam: 5 / (1 + lam))
+    lambdas = np.array([0.0, 0.1, 0.3, 1.0, 3.0, 10.0])
+    study = simulate([cheap], np.random.default_rng(0), seeds=3, lambdas=lambdas, compare=False)
+    options = Options(replicates=100, limits=(10.0, 25.0), scale="linear", construction="published")
+    found = compare_with_published(analyze(*study, options))
+    assert [cell.lambda_ for cell in found.cells] == [0.0, 0.0]
+
+
+def test_learners_are_named_and_settings_of_a_dial_stand_for_no_fixed_lambda():
+    runs, metrics = simulate([CIRCLE], np.random.default_rng(0), seeds=3)
+    renamed = pl.format("sac-{}", "run").alias("run")
+    both = pl.concat([runs, runs.with_columns(renamed, algorithm=pl.lit("sac"))])
+    findings = analyze(
+        both, pl.concat([metrics, metrics.with_columns(renamed)]), Options(replicates=100)
+    )
+    alone = compare_with_published(dataclasses.replace(findings, tasks=findings.tasks[:1]))
+    assert {alone.learner(cell) for cell in alone.cells} == {""}
+    found = compare_with_published(findings)
+    assert {found.learner(cell) for cell in found.cells} == {" (ppo)", " (sac)"}
+    (table,) = [one for one in tables.tables(findings) if one.name == "agreement"]
+    assert {row[0] for row in table.rows} == {"PointCircle1 (ppo)", "PointCircle1 (sac)"}
+    first, second = findings.tasks
+    dial = dataclasses.replace(second, notes=(*second.notes, dials.SEEN_IN_TRAINING))
+    with_dial = compare_with_published(dataclasses.replace(findings, tasks=(first, dial)))
+    rules = {(cell.algorithm, cell.rule) for cell in with_dial.cells}
+    assert rules == {("ppo", "fixed"), ("ppo", "ga"), ("ppo", "pid"), ("sac", "ga"), ("sac", "pid")}

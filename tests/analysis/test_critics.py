@@ -10,6 +10,7 @@ from scipy import stats
 from saddle.analysis import Options, analyze
 from saddle.analysis.show import show
 from saddle.analysis.simulate import LINE, simulate
+from saddle.analysis.simulate_several import TwoCosts, simulate_two
 from saddle.report import tables
 
 AT_THE_END = 0.5  # of the epochs
@@ -72,3 +73,26 @@ def test_studies_that_do_not_log_it_say_nothing():
     found = analyze(*simulate([LINE], np.random.default_rng(0), seeds=2), Options(replicates=200))
     assert found.tasks[0].critics == ()
     assert "critics" not in json.loads(found.to_json())["tasks"][0]
+
+
+def test_of_several_constraints_every_pair_of_lambdas_has_its_own_row():
+    rng = np.random.default_rng(0)
+    runs, metrics = simulate_two(TwoCosts(), rng, [(0.1, 0.3, 1), (0.1, 0.3, 1)], seeds=3)
+    said = {f"start_q_{name}": pl.lit(5.0) for name in ("r", "c", "c_1")}
+    came = {"start_mc_r": "return", "start_mc_c": "cost", "start_mc_c_1": "cost_1"}
+    metrics = metrics.with_columns(**said, **{name: pl.col(own) for name, own in came.items()})
+    findings = analyze(runs, metrics, Options(replicates=100))
+    first, second = findings.tasks
+    for part in (first, second):
+        pairs = {(one.lambda_, *one.others) for one in part.critics}
+        assert len(pairs) == 9 and len(part.critics) == 18
+        assert {one.seeds for one in part.critics} == {3}
+    (group,) = [one for one in second.groups if (one.lambda_, one.others) == (0.3, (1.0,))]
+    (own,) = [
+        one
+        for one in second.critics
+        if (one.lambda_, one.others, one.signal) == (0.3, (1.0,), "second")
+    ]
+    assert own.came.value == pytest.approx(group.cost.value)
+    (table,) = [one for one in tables.tables(findings) if one.name == "critics"]
+    assert any(row[2].endswith("= 0.1; 0.3") for row in table.rows)

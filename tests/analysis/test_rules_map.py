@@ -11,8 +11,9 @@ from report.made import store
 
 from saddle.analysis import Options, analyze
 from saddle.analysis.findings.study import plain_values
-from saddle.analysis.rules_map import _beaten, is_map, maps
+from saddle.analysis.rules_map import _beaten, is_map, maps, rules_map
 from saddle.analysis.simulate import BEND, LAMBDAS, curves_of, row_of, sweep_finals
+from saddle.analysis.simulate_several import TwoCosts, simulate_two
 from saddle.analysis.spread_limits import _shared_out, spread_limits
 from saddle.cli import main
 from saddle.errors import SaddleError
@@ -192,3 +193,32 @@ def test_a_study_without_a_map_says_what_makes_one(known, tmp_path, capsys):
     folder = str(store(tmp_path / "s", swept, known[1]))
     assert main(["map", folder]) == 2
     assert "saddle study run rules-map" in capsys.readouterr().err
+
+
+def test_of_several_constraints_a_rule_that_breaks_another_limit_is_broken():
+    rng = np.random.default_rng(0)
+    grid = [(0.1, 0.3, 1, 3)] * 2
+    sets = [(first, second) for second in (20.0, 40.0) for first in (60.0, 80.0, 100.0)]
+    runs, metrics = simulate_two(TwoCosts(noise=0.03), rng, grid, sets, seeds=5)
+    name = pl.format("pid-{}", "run").alias("run")
+    # PID keeps the first limit, as gradient ascent does, and spends more than 20 of the second.
+    copied = runs.filter(rule="ga").with_columns(name, rule=pl.lit("pid"))
+    own = metrics.with_columns(name).filter(pl.col("run").is_in(copied["run"].implode()))
+    own = own.with_columns(cost_1=pl.lit(30.0, pl.Float32), cost=0.9 * pl.col("cost"))
+    # Worse only where the second limit is 40.
+    loose = copied.filter(limit_1=40.0)["run"].implode()
+    poorer = pl.when(pl.col("run").is_in(loose)).then(30.0).otherwise(0.0)
+    own = own.with_columns((pl.col("return") - poorer).cast(pl.Float32).alias("return"))
+    findings = analyze(
+        pl.concat([runs, copied]), pl.concat([metrics, own]), Options(replicates=100)
+    )
+    tight, slack = [part for part in findings.tasks if part.constraint and is_map(part)][:2]
+    kept = [part.constraint.others[0].limit for part in (tight, slack) if part.constraint]
+    assert kept == [20.0, 40.0]
+    for part in (tight, slack):
+        compared = [seed for seed in part.scatter if seed.limit is not None]
+        assert len(compared) == sum(cell.seeds for cell in part.comparison)
+    for part, broken in ((tight, True), (slack, False)):
+        cells = [cell for cell in rules_map(part, 0.95).cells if cell.rule == "pid"]
+        assert {cell.keeps == "broken" for cell in cells} == {broken}
+        assert {"ga" in cell.loses_to for cell in cells} == {not broken}

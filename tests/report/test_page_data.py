@@ -19,6 +19,7 @@ from saddle.analysis import Options, analyze
 from saddle.analysis.constraints import title
 from saddle.analysis.simulate import BEND, Truth, simulate
 from saddle.analysis.simulate_several import TwoCosts, simulate_two
+from saddle.errors import SaddleError
 from saddle.report.page.curves import LEVELS, POINTS, binned, pack
 from saddle.report.page.data import in_order, study_data
 from saddle.report.page.ladder import ladder
@@ -195,3 +196,22 @@ def test_each_of_several_constraints_has_its_own_answers(tmp_path, limits):
         ]
         assert {len(one["runs"]) for one in groups} == {3}
         assert len(part["series"]) == len(part["groups"]) + len(limits)
+
+
+def test_a_constraint_that_not_every_task_has_is_looked_at_where_it_is(tmp_path):
+    rng = np.random.default_rng(0)
+    alone, curves = simulate([BEND], rng, seeds=2, epochs=10, compare=False)
+    renamed = pl.format("bend-{}", "run").alias("run")
+    runs, metrics = simulate_two(TwoCosts(), rng, [(0.1, 0.5, 2)] * 2, seeds=2, epochs=10)
+    both = pl.concat([alone.with_columns(renamed), runs], how="diagonal")
+    joined = pl.concat([curves.with_columns(renamed), metrics], how="diagonal")
+    study = open_study(store(tmp_path / "S", both, joined))
+    for wanted in ("second", 1):
+        data = study_data(study, Options(replicates=100, constraint=wanted))
+        (part,) = data["tasks"]
+        assert part["task"] == TwoCosts().task and part["constraint"].startswith("second")
+        note = f"{BEND.task} has no constraint {wanted}: it is left out."
+        assert note in part["notes"]
+    for wanted in ("third", 2):
+        with pytest.raises(SaddleError, match=f"there is no constraint '?{wanted}'? here"):
+            study_data(study, Options(replicates=100, constraint=wanted))

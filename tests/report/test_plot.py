@@ -2,6 +2,7 @@
 
 import matplotlib
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
@@ -134,3 +135,34 @@ def test_training_is_the_mean_over_seeds(line):
         plot.training(line, "costs")
     with pytest.raises(SaddleError, match="one of the study's: Line-v0"):
         plot.training(line, task="Bend-v0")
+
+
+def test_training_tells_learners_and_settings_apart_and_leaves_failed_runs_out(tmp_path):
+    runs, metrics = simulate([LINE], np.random.default_rng(0), seeds=2, epochs=20)
+    runs = runs.filter(rule="pid", limit=LINE.limits[0])
+    metrics = metrics.filter(pl.col("run").is_in(runs["run"].implode()))
+    levels = {"ppo": 1.0, "sac": 2.0, "failed": 100.0}
+    parts = []
+    curves = []
+    for name, level in levels.items():
+        renamed = pl.format(f"{name}-{{}}", "run").alias("run")
+        own = runs.with_columns(
+            renamed,
+            pl.format(f"{name}-{{}}", "unit").alias("unit"),
+            algorithm=pl.lit("ppo" if name == "failed" else name),
+            status=pl.lit("failed" if name == "failed" else "done"),
+        )
+        parts.append(own)
+        curves.append(metrics.with_columns(renamed, pl.lit(level).alias("return")))
+    is_first = pl.col("seed") == 0
+    small = pl.lit('{"rule": {"kp": 0.001}}')
+    large = pl.lit('{"rule": {"kp": 0.01}}')
+    params = pl.when(is_first).then(small).otherwise(large)
+    with_settings = pl.concat(parts).with_columns(params=params)
+    made = saddle.open_study(store(tmp_path / "S", with_settings, pl.concat(curves)))
+    axes = plot.training(made)
+    drawn = {str(line.get_label()): set(np.asarray(line.get_ydata())) for line in axes.lines}
+    assert len(drawn) == 4
+    for label, values in drawn.items():
+        assert values == {1.0 if label.endswith("(ppo)") else 2.0}
+        assert "kp=0.01" in label or "kp=0.001" in label

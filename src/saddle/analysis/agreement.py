@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from saddle.analysis import dials
 from saddle.analysis.compare import mark
 from saddle.analysis.findings import Cell, Findings, Group, LimitFinding, TaskFindings
 from saddle.analysis.published import SEEDS, steps_beside_published, table
@@ -91,6 +92,11 @@ class Comparison:
     """None where no cell has a p-value."""
     notes: tuple[str, ...]
 
+    def learner(self, cell: Agreement) -> str:
+        """The algorithm in brackets, to stand behind a cell's task, where there are several."""
+        several = len({one.algorithm for one in self.cells}) > 1
+        return f" ({cell.algorithm})" if several else ""
+
     def to_json(self, indent: int | None = None) -> str:
         """As JSON."""
         plain = {
@@ -171,13 +177,18 @@ def _fixed(
     star: LimitFinding | None,
     published: bool,
 ) -> _Row | None:
-    """The runs that stand for fixed lambda* at this limit; None where there are none."""
+    """The runs that stand for fixed lambda* at this limit; None where there are none. Settings of a
+    policy with a dial do not: nobody trained them at a fixed lambda.
+    """
+    if dials.SEEN_IN_TRAINING in part.notes:
+        return None
     at_limit = next((cell for cell in own if cell.rule == Fixed.name), None)
     wanted = None if star is None else star.train_at
     found: Cell | Group | None = at_limit
     if wanted is not None and (at_limit is None or published or _unreached(star)):
-        candidates: list[Cell | Group] = [group for group in part.groups if group.lambda_ > 0]
-        if at_limit is not None and at_limit.lambda_:
+        usable = [group for group in part.groups if group.lambda_ > 0 or wanted == 0]
+        candidates: list[Cell | Group] = [*usable]
+        if at_limit is not None and at_limit.lambda_ is not None:
             candidates.insert(0, at_limit)
         found = min(candidates, key=lambda one: _away(one, wanted), default=at_limit)
     if found is None:
@@ -194,8 +205,14 @@ def _unreached(star: LimitFinding | None) -> bool:
 
 
 def _away(found: Cell | Group, wanted: float) -> float:
-    """How far its multiplier is from the one that is wanted."""
-    assert found.lambda_
+    """How far its multiplier is from the one that is wanted: in log lambda, where 0 is far from all
+    others.
+    """
+    assert found.lambda_ is not None
+    if found.lambda_ == wanted:
+        return 0.0
+    if found.lambda_ == 0 or wanted == 0:
+        return math.inf
     return abs(math.log(found.lambda_ / wanted))
 
 

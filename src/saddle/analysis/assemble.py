@@ -92,11 +92,11 @@ class _Part(NamedTuple):
     def of(cls, finals: pl.DataFrame) -> "_Part":
         """Of these runs, sorted so that rounding does not depend on their order."""
         finals = finals.sort("run")
-        most = finals.row(int(finals["constraints"].arg_max() or 0), named=True)
-        called = constraints.called(most["task"], most["constraints"], most["called"])
-        alike = finals.filter(pl.col("constraints") == most["constraints"])
+        called = constraints.called_in(finals)
+        alike = finals.filter(pl.col("constraints") == len(called))
         left_out = finals.height - alike.height
-        return cls(most["task"], most["algorithm"], called, alike, left_out)
+        task, algorithm = finals.select("task", "algorithm").row(0)
+        return cls(task, algorithm, called, alike, left_out)
 
 
 def _as_understood(options: Options, parts: Sequence[_Part]) -> dict[str, Any]:
@@ -169,6 +169,8 @@ def _view(
     compared = finals.filter(
         IS_COMPARISON, constraints.at_others("limits", constraint, view.others)
     )
+    # Runs at other limits of the other constraints are no seeds of these.
+    alike = pl.concat([finals.filter(~IS_COMPARISON), compared])
     sweep, shape = look.sweep, look.geometry
     notes = constraints.note(constraint) + look.notes + _mixed(finals)
     notes += dials.notes(finals)
@@ -207,10 +209,10 @@ def _view(
         limits=tuple(with_rules(finding, compared, options) for finding in found),
         comparison=comparison,
         pairs=all_pairs(compared, options),
-        scatter=_scatter(finals),
+        scatter=_scatter(alike),
         notes=tuple(notes),
         constraint=constraint,
-        critics=critic_biases(finals, constraint.name if constraint else "cost", options.level),
+        critics=critic_biases(alike, view, options.level),
     )
 
 

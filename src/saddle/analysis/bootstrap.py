@@ -60,6 +60,17 @@ def replicate_means(
     return mean + expansion(seeds, level) * (replicated - mean)
 
 
+def as_costs(
+    means: Float[np.ndarray, "*shape"], costs: Num[np.ndarray, " *runs"]
+) -> Float[np.ndarray, "*shape"]:
+    """Means of costs, or replicates of them, with none below 0 unless some of the costs are: spread
+    a little wider than drawn, or on a smooth curve, they may dip below.
+    """
+    if np.nanmin(costs) < 0:
+        return means
+    return np.maximum(means, 0.0)
+
+
 def interval(
     replicates: Num[np.ndarray, " replicates *rest"], level: float
 ) -> tuple[Float[np.ndarray, "*rest"], Float[np.ndarray, "*rest"]]:

@@ -118,6 +118,9 @@ def gap(
 ) -> Estimate:
     """Mean return of a cell's seeds minus the frontier's return at their mean cost, both sides
     resampled.
+
+    A replicate that costs less than all of its frontier is held to the cheapest point: left out,
+    the interval would lose the side of the cheap seeds.
     """
     (attainable,) = return_at(frontier, np.array([costs.mean()]))
     value = returns.mean() - attainable
@@ -127,6 +130,8 @@ def gap(
     counts = draw_counts(rng, len(replicates), len(returns))
     means = replicate_means(np.stack([returns, costs]), counts, options.level)
     mean_returns, mean_costs = means.T
-    attainables = returns_at(replicates, mean_costs[:, None])[:, 0]
+    cheapest = np.array([one.cost[0] for one in replicates])
+    held_costs = np.maximum(mean_costs, cheapest)
+    attainables = returns_at(replicates, held_costs[:, None])[:, 0]
     low, high = interval(mean_returns - attainables, options.level)
     return estimate(value, float(low), float(high))

@@ -101,6 +101,12 @@ def called(task: str, count: int, found: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"constraint {i}" for i in range(count))
 
 
+def called_in(finals: pl.DataFrame) -> tuple[str, ...]:
+    """The same of the runs of one task: of those with the most constraints."""
+    most = finals.row(int(finals["constraints"].arg_max() or 0), named=True)
+    return called(most["task"], most["constraints"], most["called"])
+
+
 @dataclass(frozen=True)
 class View:
     """One constraint of a task, and the limits that the others keep meanwhile."""

@@ -10,22 +10,35 @@ import numpy as np
 import polars as pl
 
 from saddle.analysis import findings as f
-from saddle.analysis.constraints import CAME_C, SAID_C
+from saddle.analysis.constraints import CAME_C, POINT, SAID_C, View
 from saddle.analysis.summary import CAME_R, CRITICS, SAID_R, mean_estimate
 
 
-def critic_biases(finals: pl.DataFrame, constraint: str, level: float) -> tuple[f.CriticBias, ...]:
-    """For each rule, lambda and limit of runs that log what their critics say: of the reward, and
-    of the constraint whose cost `finals` shows.
+def critic_biases(finals: pl.DataFrame, view: View, level: float) -> tuple[f.CriticBias, ...]:
+    """For each rule, its lambdas and limit, of runs that log what their critics say: of the reward,
+    and of the constraint whose cost `finals` shows.
     """
     if SAID_R not in finals.columns:
         return ()
+    looked_at = view.finding()
+    cost = looked_at.name if looked_at else "cost"
     found = []
-    setting = ["rule", "lambda", "limit"]
-    known = finals.drop_nulls(list(CRITICS)).sort(*setting, "seed", nulls_last=True)
-    for (rule, lam, limit), runs in known.group_by(setting, maintain_order=True):
-        for signal, said, came in (("reward", SAID_R, CAME_R), (constraint, SAID_C, CAME_C)):
-            place = {"rule": rule, "lambda_": lam, "limit": limit, "signal": signal}
+    setting = ["rule", "lambda", "point", "limit"]
+    known = finals.drop_nulls(list(CRITICS)).with_columns(POINT)
+    known = known.sort(*setting, "seed", nulls_last=True)
+    for (rule, lam, _, limit), runs in known.group_by(setting, maintain_order=True):
+        others = ()
+        if lam is not None:
+            lambdas = runs["lambdas"][0].to_list()
+            others = tuple(lambdas[i] for i in view.places)
+        for signal, said, came in (("reward", SAID_R, CAME_R), (cost, SAID_C, CAME_C)):
+            place = {
+                "rule": rule,
+                "lambda_": lam,
+                "others": others,
+                "limit": limit,
+                "signal": signal,
+            }
             found.append(_bias(place, runs[said].to_numpy(), runs[came].to_numpy(), level))
     return tuple(found)
 

@@ -10,7 +10,7 @@ from saddle.analysis import findings as f
 from saddle.analysis import frontier as pareto
 from saddle.analysis import profile as prof
 from saddle.analysis import restrictiveness as rest
-from saddle.analysis.bootstrap import interval
+from saddle.analysis.bootstrap import as_costs, interval
 from saddle.analysis.options import Options
 from saddle.analysis.published import recommended_limits
 from saddle.analysis.resolution import standard_error
@@ -164,11 +164,12 @@ def above_frontier(geo: Geometry) -> list[str]:
     means = geo.means
     own = pareto.trace(geo.points.costs.value, geo.points.returns.value)
     away = means.returns.value - pareto.return_at(own, means.costs.value)
-    replicates = means.returns.replicates - pareto.returns_at(geo.traces, means.costs.replicates)
+    mean_costs = as_costs(means.costs.replicates, geo.sweep.costs)
+    replicates = means.returns.replicates - pareto.returns_at(geo.traces, mean_costs)
     lo, _ = interval(replicates, geo.options.level)
     cheaper = own[0][0] - means.costs.value
     first = np.array([cost[0] for cost, _ in geo.traces])
-    lo_cheaper, _ = interval(first[:, None] - means.costs.replicates, geo.options.level)
+    lo_cheaper, _ = interval(first[:, None] - mean_costs, geo.options.level)
     # A mean that is on the line is off by rounding.
     least = 1e-6 * np.ptp(means.returns.value)
     least_cost = 1e-6 * np.ptp(means.costs.value)

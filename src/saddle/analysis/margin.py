@@ -29,6 +29,9 @@ from saddle.analysis.smooth import neighbour_share, smooth, tricube_weights
 from saddle.analysis.summary import estimate
 from saddle.words import counted
 
+ROUNDING = 1e-9
+"""Of shares: one seed of ten above a limit is the tenth that may be."""
+
 
 class Spread(NamedTuple):
     """How seeds scatter around the cost profile."""
@@ -128,11 +131,12 @@ def fixed_margin(fits: Fits, shares: np.ndarray, limit: float, options: Options)
     """The mildest lambda at which the wanted share of seeds satisfies the limit, and the mean cost
     there.
     """
-    places = first_crossings(fits.axis, shares, 1 - options.satisfied_share)
+    places = first_crossings(fits.axis, shares, 1 - options.satisfied_share + ROUNDING)
     crossed = value_at(fits.axis, fits.costs.rows, places)
     means = np.minimum(crossed, limit)
     means[np.isneginf(places)] = limit
-    means[np.isposinf(places)] = np.nan
+    # Stricter than all of the sweep: an end there is open.
+    means[np.isposinf(places)] = -np.inf
     low, high = (float(end) for end in interval(means[1:], options.level))
     wanted = f"{options.satisfied_share:.0%} of seeds"
     if np.isposinf(places[0]):
@@ -148,8 +152,10 @@ def fixed_margin(fits: Fits, shares: np.ndarray, limit: float, options: Options)
     ends = np.array([places[0], *interval(places[1:], options.level)])
     lambdas = np.where(np.isinf(ends), np.nan, from_axis(ends, options))
     mean = max(means[0], 0)
+    if np.isfinite(low):
+        low = max(low, 0)
     reason = f"where the mean cost is {mean:.3g}, {wanted} stay within {limit:g}"
-    return Fixed(estimate(mean, max(low, 0), high), estimate(*lambdas), reason)
+    return Fixed(estimate(mean, low, high), estimate(*lambdas), reason)
 
 
 def rule_margin(costs: np.ndarray, limit: float, options: Options) -> tuple[Estimate, str]:

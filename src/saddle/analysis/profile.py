@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Num
 from scipy.optimize import isotonic_regression
 
-from saddle.analysis.bootstrap import draw_counts, interval, replicate_means
+from saddle.analysis.bootstrap import as_costs, draw_counts, interval, replicate_means
 from saddle.analysis.interpolate import Located, locate
 from saddle.analysis.options import Options
 from saddle.analysis.smooth import lines_between, smooth
@@ -102,12 +102,8 @@ def joined(sweep: Sweep, means: Fits, axis: np.ndarray, options: Options) -> Fit
 
 
 def _on_grid(sweep: Sweep, axis: np.ndarray, options: Options, returns: Fit, costs: Fit) -> Fits:
-    """Curves at places of the axis, whose lambdas are within the sweep to the last bit.
-
-    No mean of costs that are never negative is below 0, though a line or a replicate may dip below.
-    """
-    if not np.nanmin(sweep.costs) < 0:
-        costs = Fit.of(np.maximum(costs.rows, 0.0))
+    """Curves at places of the axis, whose lambdas are within the sweep to the last bit."""
+    costs = Fit.of(as_costs(costs.rows, sweep.costs))
     lambdas = np.clip(from_axis(axis, options), sweep.lambdas[0], sweep.lambdas[-1])
     return Fits(lambdas, axis, returns, costs)
 

@@ -12,6 +12,7 @@ import numpy as np
 from saddle.analysis.constraints import title
 from saddle.analysis.findings import (
     Cell,
+    Constraint,
     Findings,
     Keeps,
     Kind,
@@ -81,7 +82,7 @@ def rules_map(part: TaskFindings, level: float) -> TaskMap:
 
 def _cells(part: TaskFindings, here: Sequence[Cell], level: float) -> list[MapCell]:
     """The rules at one limit, each with those that it loses to."""
-    keeps: dict[str, Keeps] = {cell.rule: _keeps(cell) for cell in here}
+    keeps: dict[str, Keeps] = {cell.rule: _keeps(part.constraint, cell) for cell in here}
     by_rule = {cell.rule: _gaps(part, cell) for cell in here}
     beaten = _beaten({rule: own for rule, own in by_rule.items() if keeps[rule] != "broken"}, level)
     found = []
@@ -104,12 +105,19 @@ def _cells(part: TaskFindings, here: Sequence[Cell], level: float) -> list[MapCe
     return found
 
 
-def _keeps(cell: Cell) -> Keeps:
-    """Whether the interval of the mean cost lies on one side of the limit."""
-    if cell.cost.hi is not None and cell.cost.hi <= cell.limit:
-        return "kept"
-    if cell.cost.lo is not None and cell.cost.lo > cell.limit:
+def _keeps(constraint: Constraint | None, cell: Cell) -> Keeps:
+    """Whether the interval of every mean cost lies on one side of its limit: broken is what surely
+    breaks any, kept what surely breaks none.
+    """
+    costs = [(cell.cost, cell.limit)]
+    if constraint is not None:
+        for other, cost in zip(constraint.others, cell.other_costs, strict=True):
+            if other.limit is not None:
+                costs.append((cost, other.limit))
+    if any(cost.lo is not None and cost.lo > limit for cost, limit in costs):
         return "broken"
+    if all(cost.hi is not None and cost.hi <= limit for cost, limit in costs):
+        return "kept"
     return "undecided"
 
 

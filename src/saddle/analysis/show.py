@@ -16,7 +16,7 @@ from saddle.analysis.findings import (
     TaskFindings,
 )
 from saddle.analysis.show_until_decided import show_decisions
-from saddle.analysis.text import binds, joint_star, percent, t_and_p, text, violating
+from saddle.analysis.text import binds, joint_star, lambdas, percent, t_and_p, text, violating
 from saddle.console import console
 from saddle.tables import Column, Content, print_table
 from saddle.words import counted
@@ -60,7 +60,10 @@ def show_agreement(comparison: Comparison) -> None:
     """Print our table beside the published one."""
     out = console()
     if comparison.cells:
-        print_table(out, AGREEMENT_COLUMNS, [_agreement_row(cell) for cell in comparison.cells])
+        rows = []
+        for cell in comparison.cells:
+            rows.append([cell.task + comparison.learner(cell), *_agreement_row(cell)])
+        print_table(out, AGREEMENT_COLUMNS, rows)
     for note in comparison.notes:
         out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=not out.is_terminal)
 
@@ -205,7 +208,7 @@ def critic_row(one: CriticBias) -> list[Content]:
     """What a critic says, in the order of `CRITIC_COLUMNS`."""
     return [
         one.rule,
-        "-" if one.lambda_ is None else f"{one.lambda_:.3g}",
+        "-" if one.lambda_ is None else lambdas(one.lambda_, one.others),
         "-" if one.limit is None else f"{one.limit:g}",
         one.signal,
         str(one.seeds),
@@ -275,13 +278,13 @@ AGREEMENT_COLUMNS = (
 
 
 def _agreement_row(cell: Agreement) -> list[str]:
+    """What stands behind the task, in the order of `AGREEMENT_COLUMNS`."""
     same = (
         "same mark"
         if cell.mark == cell.published_mark
         else f"published: {cell.published_mark or 'neither'}"
     )
     return [
-        cell.task,
         f"{cell.limit:g}",
         cell.rule,
         f"{cell.return_:.2f}",

@@ -37,7 +37,8 @@ def sweep_of(finals: pl.DataFrame, options: Options) -> tuple[Sweep | None, list
         return None, notes
     if rows.select("lambda", "seed").is_duplicated().any():
         notes.append(
-            "Some seeds were run more than once at the same lambda; their means count as one seed."
+            "Some seeds were run more than once at the same lambda: in the profile their means "
+            "count as one seed, in tables of groups every run counts."
         )
     means = rows.group_by("lambda", "seed", maintain_order=True).agg(
         pl.col("return").mean(), pl.col("cost").mean()

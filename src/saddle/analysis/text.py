@@ -38,6 +38,11 @@ def plain(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
+def lambdas(own: float, others: Sequence[float] = ()) -> str:
+    """The multiplier of the constraint that is looked at, and those of the others behind it."""
+    return "; ".join(f"{one:.3g}" for one in (own, *others))
+
+
 def joint_sentences(joint: Sequence[JointLambda]) -> list[str]:
     """lambda* of all constraints together, a sentence for each set of limits."""
     return [

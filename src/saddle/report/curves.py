@@ -1,7 +1,5 @@
 """Training curves: mean and SD over seeds of lambda, return and cost, along env steps."""
 
-import math
-
 import polars as pl
 
 from saddle.analysis.constraints import further, seen_by
@@ -13,26 +11,31 @@ KEYS = ("task", "algorithm", "constraint", "limit", "limits", "rule")
 QUANTITIES = ("lambda", "return", "cost")
 
 
-def training_curves(runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def training_curves(
+    runs: pl.DataFrame, metrics: pl.DataFrame | pl.LazyFrame, unfinished: bool = False
+) -> pl.DataFrame:
     """One row per task, algorithm, constraint, limits, rule and bin of epochs: steps, and mean and
-    SD over seeds of each quantity.
+    SD over seeds of each quantity. Of runs that are done, or with `unfinished` of all that did not
+    fail.
 
     `limit` is the constraint's own, `limits` are those of all. Each run is averaged within a bin
     first, so that a run with more rows does not count more.
     """
     metrics = metrics.lazy()
+    status = pl.col("status")
+    usable = runs.filter(status != "failed" if unfinished else status == "done")
     count = 1 + len(further(metrics.collect_schema().names(), "cost"))
-    return pl.concat([_curves(runs, metrics, constraint) for constraint in range(count)])
+    return pl.concat([_curves(usable, metrics, constraint) for constraint in range(count)])
 
 
 def _curves(runs: pl.DataFrame, metrics: pl.LazyFrame, constraint: int) -> pl.DataFrame:
     compared = _compared(runs, constraint)
-    metrics = seen_by(metrics, constraint)
-    last = metrics.select(pl.col("epoch").max()).collect().item() or 0
-    epochs_of_a_bin = math.ceil((last + 1) / POINTS)
-    bin_of_epoch = pl.col("epoch") // epochs_of_a_bin
-    rows = metrics.select("run", "env_steps", *QUANTITIES, bin=bin_of_epoch)
+    rows = seen_by(metrics, constraint).select("run", "epoch", "env_steps", *QUANTITIES)
     rows = rows.join(compared.lazy(), on="run", how="inner", maintain_order="left")
+    # Studies of other lengths may be merged with these.
+    last = pl.col("epoch").max().over("task", "algorithm")
+    epochs_of_a_bin = last // POINTS + 1
+    rows = rows.with_columns(bin=pl.col("epoch") // epochs_of_a_bin)
 
     quantities = pl.col(*QUANTITIES)
     # Sums of the same numbers in another order differ in their last bits. Polars keeps the order of
@@ -55,7 +58,5 @@ def _compared(runs: pl.DataFrame, constraint: int) -> pl.DataFrame:
     limits = pl.concat_list(["limit", *further(runs.columns, "limit")]).list.drop_nulls()
     named = name_settings(runs).with_columns(limits=limits, constraint=pl.lit(constraint))
     seen = seen_by(named.lazy(), constraint).collect()
-    not_failed = pl.col("status") != "failed"
     has_limit = pl.col("limits").list.len() > constraint
-    usable = seen.filter(IS_COMPARISON & not_failed & has_limit)
-    return usable.select("run", *KEYS)
+    return seen.filter(IS_COMPARISON & has_limit).select("run", *KEYS)

@@ -21,7 +21,7 @@ def figures(study: Path, out: Path, options: Options) -> None:
         runs = opened.runs
         metrics = opened.scan_metrics()
         findings = analyze(runs, metrics, options)
-        curves = training_curves(runs, metrics)
+        curves = training_curves(runs, metrics, options.unfinished)
     files = write_all(findings, curves, out)
     console().print(f"{len(files)} files in {out}", soft_wrap=True)
     notes = list(findings.notes)

@@ -1,8 +1,8 @@
 """What critics said of episodes as these began, beside what they came to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from saddle.analysis.findings.values import Estimate
+from saddle.analysis.findings.values import IF_ANY, Estimate
 
 
 @dataclass(frozen=True)
@@ -23,3 +23,5 @@ class CriticBias:
     """Said minus came, seed by seed. An interval without 0 shows critics that are off."""
     share: float | None
     """Bias as a share of what came; None where that is 0."""
+    others: tuple[float, ...] = field(default=(), metadata=IF_ANY)
+    """Lambdas of the other constraints."""

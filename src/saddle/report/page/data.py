@@ -4,7 +4,7 @@ their curves.
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -55,16 +55,23 @@ def study_data(study: Study, options: Options) -> dict[str, Any]:
     metrics = _metrics(scan)
     names = runs["task"].unique(maintain_order=True).to_list()
     ordered = in_order(names, study.manifest.get("plan") or {})
-    runs_of_tasks = [runs.filter(pl.col("task") == task) for task in ordered]
     drawn = drawn_episodes(study)
 
-    def of_task(own: pl.DataFrame) -> dict[str, Any]:
-        return _task(own, metrics, drawn, options)
+    def of_task(task: str) -> _OfTask:
+        return _OfTask.of(task, runs, metrics, options)
+
+    def told(asked: tuple[_OfTask, Options]) -> dict[str, Any]:
+        own, options = asked
+        return _task(own, drawn, options)
 
     # The analysis is numpy, which leaves Python's lock to other threads for most of its time.
-    with ThreadPoolExecutor(min(len(runs_of_tasks), machine.cores_to_use())) as pool:
-        tasks = list(pool.map(of_task, runs_of_tasks))
+    with ThreadPoolExecutor(min(len(ordered), machine.cores_to_use())) as pool:
+        every = list(pool.map(of_task, ordered))
+        asked, left_out = _asked(every, options)
+        tasks = list(pool.map(told, asked))
     parts = [part for task in tasks for part in task["parts"]]
+    for part in parts:
+        part["notes"] += left_out
     _add_sampling_notes(study, parts)
     counts = [task["counts"] for task in tasks]
     return {
@@ -128,12 +135,52 @@ def _planned(plan: dict[str, Any]) -> list[str]:
     return [task for part in parts for task in _planned(part)]
 
 
-def _task(
-    runs: pl.DataFrame, metrics: pl.DataFrame, drawn: list[DrawnEpisodes], options: Options
-) -> dict[str, Any]:
+class _OfTask(NamedTuple):
+    """A task's part of the study."""
+
+    task: str
+    runs: pl.DataFrame
+    metrics: pl.DataFrame
+    finals: pl.DataFrame
+
+    @classmethod
+    def of(
+        cls, task: str, runs: pl.DataFrame, metrics: pl.DataFrame, options: Options
+    ) -> "_OfTask":
+        """From the tables of all tasks."""
+        own = runs.filter(pl.col("task") == task)
+        logged = metrics.filter(pl.col("run").is_in(own["run"].to_list()))
+        return cls(task, own, logged, final_values(own, logged, options).frame)
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What its constraints are called."""
+        return constraints.called_in(self.finals) if len(self.finals) else ()
+
+
+def _asked(
+    every: list[_OfTask], options: Options
+) -> tuple[list[tuple[_OfTask, Options]], list[str]]:
+    """The tasks that have the constraint which is asked for, each with its place there; and what to
+    say of the others.
+    """
+    if options.constraint is None:
+        return [(own, options) for own in every], []
+    chosen = constraints.choose(options.constraint, {own.task: own.called for own in every})
+    asked = []
+    left_out = []
+    for own in every:
+        if chosen[own.task]:
+            (place,) = chosen[own.task]
+            asked.append((own, replace(options, constraint=place)))
+        else:
+            left_out.append(f"{own.task} has no constraint {options.constraint}: it is left out.")
+    return asked, left_out
+
+
+def _task(of_task: _OfTask, drawn: list[DrawnEpisodes], options: Options) -> dict[str, Any]:
     """Counts, and one part per algorithm; those which episodes were drawn of have them."""
-    own = metrics.filter(pl.col("run").is_in(runs["run"].to_list()))
-    finals = final_values(runs, own, options).frame
+    _, runs, own, finals = of_task
     findings = answers(runs, own, finals, options)
     parts = []
     for found, plain in zip(findings.tasks, findings.to_dict()["tasks"], strict=True):

@@ -1,10 +1,11 @@
 """What cells of a table say of a finding, as words and as numbers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from saddle.analysis.constraints import title
 from saddle.analysis.findings import Estimate, TaskFindings
-from saddle.analysis.text import plain
+from saddle.analysis.text import lambdas, plain
 from saddle.multipliers import label
 from saddle.report.style import heading
 
@@ -23,11 +24,11 @@ def whose(part: TaskFindings) -> dict[str, Any]:
     return own
 
 
-def rule_at(rule: str, lambda_: float | None) -> str:
-    """A rule's label, and the lambda that it is fixed at."""
+def rule_at(rule: str, lambda_: float | None, others: Sequence[float] = ()) -> str:
+    """A rule's label, and the lambda that it is fixed at; of several constraints, their lambdas."""
     if lambda_ is None:
         return label(rule)
-    return f"{label(rule)} = {lambda_:.3g}"
+    return f"{label(rule)} = {lambdas(lambda_, others)}"
 
 
 def spread(mean: float | None, sd: float | None) -> str:

@@ -177,9 +177,10 @@ def agreement(findings: Findings) -> Table:
         "p-value, with a star where that is below 0.05 also by Holm's correction for all of them.",
         ("task", "limit", "rule", *quantities),
     )
-    for cell in compare_with_published(findings).cells:
+    comparison = compare_with_published(findings)
+    for cell in comparison.cells:
         row = (
-            short(cell.task),
+            short(cell.task) + comparison.learner(cell),
             f"{cell.limit:g}",
             label(cell.rule),
             spread(cell.return_, cell.return_sd),

@@ -1,6 +1,7 @@
 """Tables of the runs behind a frontier: every fixed lambda, and what critics say of episodes."""
 
 from saddle.analysis.findings import Findings
+from saddle.analysis.text import lambdas
 from saddle.report.tables.cells import ends, head, ranged, rule_at, spread, whose
 from saddle.report.tables.table import Draft, Table
 
@@ -14,9 +15,8 @@ def sweep(findings: Findings) -> Table:
     )
     for part in findings.tasks:
         for i, group in enumerate(part.groups):
-            lambdas = "; ".join(f"{lam:.3g}" for lam in (group.lambda_, *group.others))
             row = (
-                *head(part, i == 0, lambdas),
+                *head(part, i == 0, lambdas(group.lambda_, group.others)),
                 str(group.seeds),
                 spread(group.return_.value, group.return_sd),
                 spread(group.cost.value, group.cost_sd),
@@ -50,7 +50,7 @@ def critics(findings: Findings) -> Table:
             share = "" if one.share is None else f"{one.share:+.0%}"
             row = (
                 *head(part, i == 0, limit),
-                rule_at(one.rule, one.lambda_),
+                rule_at(one.rule, one.lambda_, one.others),
                 one.signal,
                 str(one.seeds),
                 ranged(one.said),

@@ -98,5 +98,5 @@ function lambdaColour(task) {
 }
 
 const isSweep = (series) => series.limit === null;
-const othersOf = (series) => (series.others.length ? ` (others ${series.others.map(plain).join(", ")})` : "");
+const othersOf = (series) => (series.others?.length ? ` (others ${series.others.map(plain).join(", ")})` : "");
 const nameOf = (series) => (isSweep(series) ? `λ = ${plain(series.lambda)}${othersOf(series)}` : `${ruleName(series.rule)} at limit ${plain(series.limit)}`);

@@ -90,7 +90,7 @@ function criticsTable(state) {
       "tr",
       {},
       make("td", { class: "words", text: ruleName(one.rule) }),
-      make("td", { text: plain(one.lambda) }),
+      make("td", { text: `${plain(one.lambda)}${othersOf(one)}` }),
       make("td", { text: plain(one.limit) }),
       make("td", { class: "words", text: one.signal }),
       make("td", { text: String(one.seeds) }),
