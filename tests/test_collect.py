@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learners.running import through_a_file
 
+import saddle
 from saddle import tasks
 from saddle.collect.host import HostCollector
 from saddle.collect.steps import acting_key, first_keys, no_moments
@@ -112,6 +113,46 @@ def test_clocks_of_worlds_on_the_host_are_spread_in_the_wide_layout():
         state = state._replace(epoch=state.epoch + 1, worlds=worlds, moments=moments)
         counted.append(int(rollout.counted.sum()))
     assert counted == [0, 0, 0, 1, 1]
+
+
+def whole_episodes(population, state, epochs):
+    """How many whole episodes ended in each of so many epochs, and the state after them."""
+    found = []
+    for _ in range(epochs):
+        state, metrics = population.epoch(state)
+        found.append(int(metrics["episodes"][0]))
+    return found, state
+
+
+def four_worlds(task, steps):
+    """Four worlds, in the layout that spreads them over the clock, and so many steps an epoch."""
+    settings = PPO(
+        layout="wide", steps_per_epoch=steps, worlds=4, hidden=(4,), passes=1, batch=steps
+    )
+    return Population(saddle.make(task), settings, [Member()], 40 * steps)
+
+
+def test_worlds_that_cannot_be_saved_stay_apart_when_training_goes_on(tmp_path):
+    """Their episodes are begun anew, and would all end in one epoch of four ever after."""
+    task = "toy_environments:Unpicklable?cost=info:cost&length=8"
+    population = four_worlds(task, 8)
+    _, state = whole_episodes(population, population.init(), 5)
+    assert state.worlds is not None and "state" not in state.worlds.state
+    other = four_worlds(task, 8)
+    resumed = through_a_file(other, state, tmp_path / "state")
+    clocks = []
+    for _ in range(8):
+        resumed, _ = other.epoch(resumed)
+        assert resumed.worlds is not None
+        clocks.append(sorted(resumed.worlds.state["steps"].tolist()))
+    assert clocks == [[0, 2, 4, 6]] * 8
+
+
+def test_worlds_that_begin_anew_by_themselves_are_not_spread_over_the_clock():
+    """Nobody else can end their episodes, which were cut short to spread them."""
+    population = four_worlds("toy_environments:SameStep?cost=info:cost&length=5", 20)
+    found, _ = whole_episodes(population, population.init(), 3)
+    assert found == [4, 4, 4]
 
 
 @given(each=st.integers(1, 30_000), length=st.integers(1, 2000))

@@ -2,12 +2,15 @@
 stay alone.
 """
 
+from dataclasses import dataclass
 from functools import cache
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners.running import same
-from learners.toys import Broken, Chain
+from learners.toys import Broken, Chain, Toy, begin, spec
 
 from saddle import checkpoint
 from saddle.config import Member
@@ -16,6 +19,7 @@ from saddle.learners import PPO
 from saddle.members import BAD_OBSERVATION, REASONS
 from saddle.multipliers import PID, Fixed, GradientAscent
 from saddle.population import Population
+from saddle.tasks import State, TaskSpec
 
 SMALL = PPO(steps_per_epoch=200, batch=64, passes=3, hidden=(8,), window=30, target_kl=0.01)
 MEMBERS = (
@@ -156,3 +160,29 @@ def test_worlds_that_broke_down_are_counted():
     np.testing.assert_array_equal(rows[0]["diverged"], [4] * 12)
     _, (metrics,) = run(population(), epochs=1)
     assert "diverged" not in metrics
+
+
+@dataclass(frozen=True)
+class Blank(Toy):
+    """What it shows is not a number in episodes that start badly."""
+
+    spec: TaskSpec = spec("Blank", 1, 6)
+
+    def reset(self, key):
+        return State(**begin(self.spec, key, jnp.ones(1)))
+
+    def step(self, state, action):
+        odd = jax.random.uniform(state.key) < 0.05
+        obs = jnp.where(odd, jnp.nan, action)
+        return self._after(state, reward=action[0], cost=jnp.ones(1), obs=obs)
+
+
+def test_what_a_broken_member_saw_is_not_remembered():
+    """Else all that it does from then on is not a number, which a simulator may refuse."""
+    settings = PPO(steps_per_epoch=12, batch=12, passes=1, hidden=(4,))
+    population = Population(Blank(), settings, [Member(seed) for seed in range(8)], 1200)
+    state, rows = run(population, epochs=10)
+    lost = rows[-1]["failed"] > 0
+    assert 0 < lost.sum() < 8
+    for leaf in state.moments:
+        assert np.isfinite(leaf).all()

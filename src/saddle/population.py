@@ -320,6 +320,7 @@ class Population:
         failed = verdict(before.failed, well, learned.sound)
         after = MemberState(learned.state, multiplier, window, failed)
         after = frozen(failed, after, before._replace(failed=failed))
+        moments = frozen(failed, moments, state.moments)
         metrics = {
             **episodes.metrics(finished, counted, window, recent, roster.limits),
             "lambda": after.multiplier.lam,

@@ -120,7 +120,12 @@ def minibatch_of(record):
     actor = Actor(net(start["actor"]), jnp.array(start["log_std"]))
     critics = tuple(net(critic) for critic in start["critics"])
     learner = minibatch.PPOState(
-        actor, critics, adam.init(actor), tuple(map(adam.init, critics)), jnp.full(1, jnp.nan)
+        actor,
+        critics,
+        adam.init(actor),
+        tuple(map(adam.init, critics)),
+        beta=jnp.full(1, jnp.nan),
+        unit=jnp.zeros(1),
     )
     lam = jnp.full((16, 1), record["lambda"])
     samples = minibatch.Samples(output=jnp.zeros_like(data["action"]), lam=lam, **data)

@@ -107,7 +107,16 @@ def spec():
 
 
 def empty(size, replay_type="float32", worlds=1):
-    sac = replace(SMALL, replay=size, replay_type=replay_type, batch=4, worlds=worlds)
+    cycle = min(SMALL.cycle, size - size % worlds)
+    sac = replace(
+        SMALL,
+        replay=size,
+        replay_type=replay_type,
+        batch=4,
+        worlds=worlds,
+        cycle=cycle,
+        steps_per_epoch=cycle,
+    )
     return jax.vmap(lambda _: replay.empty(sac, spec()))(jnp.arange(2))
 
 
@@ -199,17 +208,23 @@ class Remembered:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), min_size=1, max_size=8))
-def test_observations_kept_once_are_all_that_was_seen(seed, restarts):
-    """Beside a list of whole transitions: rollouts of 3 steps of 2 worlds, in a ring of 20 rows."""
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.booleans(), min_size=1, max_size=8),
+    st.sampled_from([20, 7, 6]),
+)
+def test_observations_kept_once_are_all_that_was_seen(seed, restarts, room):
+    """Beside a list of whole transitions: rollouts of 3 steps of 2 worlds, in a ring of 20 rows, or
+    of so few that one row, or none, is left of the rollout before.
+    """
     seen = Remembered(np.random.default_rng(seed))
-    kept = empty(20, worlds=2)
+    kept = empty(room, worlds=2)
     for number, restarted in enumerate(restarts):
         kept = WRITTEN(kept, seen.steps(3, restarted), jnp.int32(6 * number))
     filled = 6 * len(restarts)
-    known = min(filled, 20)
+    known = min(filled, room)
     numbers = np.arange(filled - known, filled)
-    places = jnp.broadcast_to(jnp.asarray(numbers % 20), (2, known))
+    places = jnp.broadcast_to(jnp.asarray(numbers % room), (2, known))
     found = replay.transitions(kept, places, jnp.int32(filled), 1)
     for member in range(2):
         obs, next_obs, action, goes_on = np.array(seen.rows[member], np.float32)[numbers].T

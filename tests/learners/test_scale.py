@@ -1,15 +1,24 @@
 """Reward-scale invariance: the published beta, and the one with bounds."""
 
+from dataclasses import dataclass
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners.toys import PlaceState, Toy, begin, spec
 
 from saddle.collect.rollout import Rollout
+from saddle.config import Member
 from saddle.errors import SaddleError
 from saddle.learners import PPO, SAC, scale
 from saddle.learners.ppo.learner import in_units
+from saddle.learners.ppo.minibatch import PPOState
+from saddle.multipliers import Fixed
+from saddle.population import Population
+from saddle.tasks.spec import TaskSpec
 
 LEARNERS = (PPO, SAC)
 NORMS = st.floats(0, 1e6, width=32)
@@ -71,7 +80,7 @@ def test_a_cost_unit_is_that_of_the_costs_that_were_met(costs, power):
     some = np.array(costs, np.float32)[:, None]
     met = some[some != 0]
     found = scale.unit(jnp.asarray(some))
-    wanted = np.sqrt(np.mean(met.astype(np.float64) ** 2)) if met.size else 1.0
+    wanted = np.sqrt(np.mean(met.astype(np.float64) ** 2)) if met.size else 0.0
     np.testing.assert_allclose(found, [wanted], rtol=1e-5)
     if met.size:
         np.testing.assert_array_equal(
@@ -79,11 +88,18 @@ def test_a_cost_unit_is_that_of_the_costs_that_were_met(costs, power):
         )
 
 
+@pytest.mark.parametrize("size", [1e-25, 1e-19, 1.0, 1e19, 1e25])
+def test_a_cost_unit_holds_costs_whose_squares_have_no_number(size):
+    costs = np.array([[0.0], [0.5], [1.0], [2.0]])
+    found = scale.unit(jnp.asarray(costs * size, jnp.float32))
+    np.testing.assert_allclose(found, [size * np.sqrt(5.25 / 3)], rtol=1e-5)
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=300))
 def test_costs_of_0_and_1_are_in_their_unit_to_the_last_bit(costs):
     found = scale.unit(jnp.array(costs, jnp.float32)[:, None])
-    np.testing.assert_array_equal(found, [1.0])
+    np.testing.assert_array_equal(found, [float(any(costs))])
 
 
 def steps_of(signal):
@@ -92,23 +108,90 @@ def steps_of(signal):
     return Rollout(**{**nothing, "signal": signal})
 
 
+def before_any_cost(members, constraints):
+    """The state of members of which only the unit is known."""
+    nothing = dict.fromkeys(PPOState._fields)
+    return PPOState(**{**nothing, "unit": jnp.zeros((members, constraints))})
+
+
+BOUNDED = PPO(rsi="bounded")
+
+
 def test_a_bounded_beta_sees_costs_alike_whatever_they_are_counted_in():
     """One member counts costs in units that are 64 times smaller, and one meets none."""
-    steps, worlds = 5, 4
     rng = np.random.default_rng(0)
-    signal = rng.random((steps, 1, worlds, 3), np.float32)
-    advantage = rng.standard_normal((1, steps * worlds, 3), np.float32)
+    signal = rng.random((5, 1, 4, 3), np.float32)
     counted = np.array([1, 64, 1], np.float32)
     quiet = np.array([1, 0, 0], np.float32)
-    signal = jnp.concatenate([signal, signal * counted, signal * quiet], 1)
-    advantage = jnp.concatenate([advantage, advantage * counted, advantage])
-    rollout = steps_of(signal)
+    rollout = steps_of(jnp.concatenate([signal, signal * counted, signal * quiet], 1))
 
-    once, again, quiet = in_units(PPO(rsi="bounded"), rollout, advantage)
+    state, found = in_units(BOUNDED, before_any_cost(3, 2), rollout)
+    once, again, none = np.moveaxis(np.asarray(found.signal), 1, 0)
     np.testing.assert_array_equal(once, again)
-    np.testing.assert_array_equal(once[:, 0], advantage[0, :, 0])
-    np.testing.assert_array_equal(quiet, advantage[2])
-    assert in_units(PPO(), rollout, advantage) is advantage
+    np.testing.assert_array_equal(once[..., 0], signal[:, 0, :, 0])
+    np.testing.assert_allclose(np.sqrt((once[..., 1:] ** 2).mean((0, 1))), 1, rtol=1e-5)
+    np.testing.assert_array_equal(none, signal[:, 0] * quiet)
+    np.testing.assert_allclose(state.unit[1] / state.unit[0], [64, 1])
+    np.testing.assert_array_equal(state.unit[2], [0, 0])
+    before = before_any_cost(3, 2)
+    assert in_units(PPO(), before, rollout) == (before, rollout)
+
+
+def test_the_unit_is_the_largest_so_far():
+    costs = np.array([2.0, 1e-6, 0.0, 8.0])
+    state = before_any_cost(1, 1)
+    for cost, unit in zip(costs, [2.0, 2.0, 2.0, 8.0], strict=True):
+        signal = jnp.broadcast_to(jnp.array([0.0, cost], jnp.float32), (3, 1, 2, 2))
+        state, found = in_units(BOUNDED, state, steps_of(signal))
+        np.testing.assert_allclose(state.unit, [[unit]])
+        np.testing.assert_allclose(found.signal[..., 1], cost / unit, rtol=1e-6)
+
+
+@dataclass(frozen=True)
+class Weighed(Toy):
+    """Like the regulator, its place held within 3. The squared place costs `weight`; where that is
+    0, being far out costs as a steep sigmoid does.
+    """
+
+    weight: float = 1.0
+    spec: TaskSpec = spec("Weighed", 1, 20)
+
+    def reset(self, key):
+        key, draw = jax.random.split(key)
+        x = jax.random.uniform(draw, minval=-0.5, maxval=1.5)
+        return PlaceState(**begin(self.spec, key, x[None]), place=x)
+
+    def step(self, state, action):
+        x = jnp.clip(state.place + action[0], -3, 3)
+        reward = -((x - 1) ** 2) - action[0] ** 2 / 2
+        cost = self.weight * x**2 if self.weight else jax.nn.sigmoid(20 * (x - 6))
+        return self._after(state, reward=reward, cost=cost[None], obs=x[None], place=x)
+
+
+def test_costs_may_be_counted_in_any_unit():
+    """What is trained at lambda 1 earns about as much whether costs are counted in ones or in
+    millionths; and costs of the size of 1e-26 are numbers like others.
+    """
+    ppo = PPO(
+        steps_per_epoch=1000,
+        hidden=(16, 16),
+        passes=8,
+        batch=250,
+        actor_lr=3e-3,
+        critic_lr=3e-3,
+        rsi="bounded",
+        log_std=-0.5,
+    )
+    returns = {}
+    for weight in (1.0, 1e-6, 0.0):
+        members = [Member(seed, Fixed(1.0)) for seed in range(2)]
+        population = Population(Weighed(weight=weight), ppo, members, 25_000)
+        state = population.init()
+        for _ in range(25):
+            state, metrics = population.epoch(state)
+        np.testing.assert_array_equal(metrics["failed"], 0)
+        returns[weight] = float(metrics["return"].mean())
+    assert returns[1e-6] == pytest.approx(returns[1.0], abs=6)
 
 
 @pytest.mark.parametrize("kind", LEARNERS)

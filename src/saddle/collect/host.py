@@ -90,7 +90,9 @@ class HostCollector:
         return worlds._replace(state=self._there), recent
 
     def stagger(self, worlds: Worlds) -> Worlds:
-        """As on the device."""
+        """As on the device; worlds whose episodes nobody can cut all begin at the beginning."""
+        if not getattr(self.worlds, "may_be_cut", True):
+            return worlds
         clocks = autoreset.clocks(self.worlds.spec.episode_length, self.count)
         steps = np.tile(clocks, self.members).astype(worlds.state["steps"].dtype)
         whole = jnp.tile(clocks == 0, (self.members, 1))
@@ -159,6 +161,9 @@ class HostCollector:
         context = worlds.seen[..., self.worlds.spec.obs_dim :]
         anew, _ = self._started(moments, restarted.obs, context)
         where = jnp.asarray(restarted.where).reshape(self.members, self.count)
+        whole = anew.whole
+        if restarted.cut_short is not None:
+            whole = whole & ~self._split(restarted.cut_short)
 
         def chosen(new: Array, old: Array) -> Array:
             return jnp.where(where.reshape(*where.shape, *[1] * (new.ndim - 2)), new, old)
@@ -167,7 +172,7 @@ class HostCollector:
             worlds.state,
             seen=chosen(anew.seen, worlds.seen),
             totals=chosen(anew.totals, worlds.totals),
-            whole=chosen(anew.whole, worlds.whole),
+            whole=chosen(whole, worlds.whole),
         )
 
     def _split(self, x: np.ndarray) -> np.ndarray:

@@ -36,10 +36,13 @@ def refreshed(
 
 
 def unit(costs: Float[Array, "... m"]) -> Float[Array, " m"]:
-    """What a cost is, of all that were met: the root mean square of those that are not 0, and 1
+    """What a cost is, of all that were met: the root mean square of those that are not 0, and 0
     where all are. Of costs that are 0 or 1 it is 1.
     """
     steps = tuple(range(costs.ndim - 1))
+    largest = jnp.max(jnp.abs(costs), steps)
+    # Squares of costs below 1e-19 or above 1e19 have no float32.
+    shares = costs / jnp.where(largest > 0, largest, 1.0)
     count = jnp.sum(costs != 0, steps)
-    square = jnp.sum(jnp.square(costs), steps) / jnp.maximum(count, 1)
-    return jnp.where(count > 0, jnp.sqrt(square), 1.0)
+    square = jnp.sum(jnp.square(shares), steps) / jnp.maximum(count, 1)
+    return largest * jnp.sqrt(square)

@@ -32,6 +32,11 @@ class Restarted(NamedTuple):
     where: Bool[np.ndarray, " N"]
     obs: Float[np.ndarray, "N obs"]
     """What to act on next: first observations where `where` holds."""
+    cut_short: Bool[np.ndarray, " N"] | None = None
+    """Worlds that keep the place in their episode's clock that was saved, so that the new episode
+    ends before its time; None: none. Without it, worlds that were spread over the clock would all
+    be at its beginning, and end together ever after.
+    """
 
 
 class HostWorlds(Protocol):

@@ -17,7 +17,7 @@ from saddle.learners.api import Learned
 from saddle.learners.conditioned import strata
 from saddle.learners.conditioned.settings import Conditioned
 from saddle.learners.conditioned.strata import Strata
-from saddle.learners.ppo.learner import PPOLearner, estimate, samples_of
+from saddle.learners.ppo.learner import PPOLearner, estimate, in_units, samples_of
 from saddle.learners.ppo.minibatch import PPOState, init
 from saddle.tasks.spec import TaskSpec
 
@@ -63,12 +63,13 @@ class ConditionedLearner(PPOLearner):
         """
         log_lambda = by_member(rollout.obs[..., self.spec.obs_dim :])
         membership = jax.vmap(self.strata.membership)(log_lambda)
+        state, rollout = in_units(self.settings, state, rollout)
         known = rollout._replace(obs=self._seen(rollout.obs), next_obs=self._seen(rollout.next_obs))
         found = estimate(self.settings, state.critics, known)
         advantage = jax.vmap(strata.standardised, (0, 0, None))(
             membership, by_member(found.advantage), self.settings.standardise
         )
-        samples = samples_of(self.settings, known, advantage, found, 10.0**log_lambda)
+        samples = samples_of(known, advantage, found, 10.0**log_lambda)
         if self.settings.kl_stop == "worst":
             samples = samples._replace(parts=membership)
         learned = self.improved(state, samples, found, keys, progress, active)

@@ -81,12 +81,13 @@ class PPOLearner:
         and report.
         """
         ppo = self.settings
+        state, rollout = in_units(ppo, state, rollout)
         found = estimate(ppo, state.critics, rollout)
         advantage = jax.vmap(advantages.standardised, (0, None))(
             by_member(found.advantage), ppo.standardise
         )
         every_lam = jnp.broadcast_to(lam[:, None], (*advantage.shape[:2], lam.shape[1]))
-        samples = samples_of(ppo, rollout, advantage, found, every_lam)
+        samples = samples_of(rollout, advantage, found, every_lam)
         return self.improved(state, samples, found, keys, progress, active)
 
     def improved(
@@ -137,6 +138,23 @@ class PPOLearner:
         return facts
 
 
+def in_units(ppo: PPO, state: PPOState, rollout: Rollout) -> tuple[PPOState, Rollout]:
+    """The rollout with costs as they are, or where beta is bounded in each member's own unit, so
+    that it is bounded alike in whatever costs are counted; and the state with that unit.
+
+    Critics learn costs in the unit too: their errors are of the size of a network's output, however
+    small costs are. The unit is the largest so far: where costs have tails, a policy that has
+    learned to stay away from them meets smaller and smaller ones, which are no new unit.
+    """
+    if ppo.rsi != "bounded":
+        return state, rollout
+    costs = rollout.signal[..., 1:]
+    unit = jnp.maximum(state.unit, jax.vmap(scale.unit)(by_member(costs)))
+    in_unit = costs / jnp.where(unit > 0, unit, 1.0)[:, None]
+    signal = jnp.concatenate([rollout.signal[..., :1], in_unit], -1)
+    return state._replace(unit=unit), rollout._replace(signal=signal)
+
+
 class Estimates(NamedTuple):
     """What critics say of a rollout [T, M, W, S]."""
 
@@ -155,9 +173,7 @@ def estimate(ppo: PPO, critics: tuple[Net, ...], rollout: Rollout) -> Estimates:
     return Estimates(values, _advantages(ppo, critics, rollout, values))
 
 
-def samples_of(
-    ppo: PPO, rollout: Rollout, advantage: Array, found: Estimates, lam: Array
-) -> Samples:
+def samples_of(rollout: Rollout, advantage: Array, found: Estimates, lam: Array) -> Samples:
     """Of every member: what was done, with the advantages [M, N, S] to learn from and the
     multipliers [M, N, m] of each sample.
     """
@@ -167,22 +183,10 @@ def samples_of(
         action=by_member(rollout.action),
         output=by_member(chosen.output),
         log_prob=by_member(chosen.log_prob),
-        advantage=in_units(ppo, rollout, advantage),
+        advantage=advantage,
         target=by_member(found.targets),
         lam=lam,
     )
-
-
-def in_units(ppo: PPO, rollout: Rollout, advantage: Array) -> Array:
-    """Advantages [M, N, S] with costs as they are, or where beta is bounded in their own units, so
-    that it is bounded alike in whatever costs are counted.
-    """
-    if ppo.rsi != "bounded":
-        return advantage
-    units = jax.vmap(scale.unit)(by_member(rollout.signal[..., 1:]))
-    reward = advantage[..., :1]
-    costs = advantage[..., 1:] / units[:, None]
-    return jnp.concatenate([reward, costs], -1)
 
 
 def _evaluate(ppo: PPO, critics: tuple[Net, ...], x: Array) -> Array:

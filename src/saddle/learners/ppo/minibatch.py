@@ -29,6 +29,7 @@ class PPOState(NamedTuple):
     actor_adam: adam.Adam
     critic_adams: tuple[adam.Adam, ...]
     beta: Array  # [m]
+    unit: Array  # [m], that bounded beta counts costs in; 0 before any cost was met
 
 
 class Samples(NamedTuple):
@@ -97,6 +98,7 @@ def init(key: Array, ppo: PPO, obs_dim: int, family: Distribution, constraints: 
         actor_adam=adam.init(actor),
         critic_adams=tuple(adam.init(critic) for critic in critics),
         beta=scale.start(ppo, constraints),
+        unit=jnp.zeros(constraints),
     )
 
 
@@ -148,7 +150,7 @@ def minibatch(
 
     found = _actor_gradient(ppo, family, state, views.actor, samples, weight)
     actor_adam, actor = adam.step(state.actor_adam, state.actor, found.grads, lr, ppo.max_grad_norm)
-    after = PPOState(actor, tuple(critics), actor_adam, tuple(critic_adams), found.beta)
+    after = PPOState(actor, tuple(critics), actor_adam, tuple(critic_adams), found.beta, state.unit)
     stats = Stats(
         loss_pi=found.loss,
         loss_v=jnp.stack(losses),

@@ -104,7 +104,8 @@ def _with_ends(replay: Replay, expected: Array, shown: Array, before: Array) -> 
     worlds = replay.front.shape[1]
     number = jnp.arange(count)
     predecessors = (before + number - worlds) % room
-    there = (number >= worlds) | (before > 0) & (count + worlds <= room)
+    # Those of the cycle before are there as far as the ring did not come round to them.
+    there = (number >= worlds) | (before > 0) & (number >= count + worlds - room)
 
     def of_member(own: Replay, expected: Array, shown: Array) -> tuple[Array, Array, Array]:
         differs = (expected != shown).any(-1) & there

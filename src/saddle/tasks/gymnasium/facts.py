@@ -49,6 +49,8 @@ class Facts:
     """What a person has to say before it can be a task."""
     batch: int
     """Worlds that it steps at once; 0 of an ordinary environment."""
+    may_be_cut: bool
+    """Whether an episode can be ended before the environment ends it."""
     way: str | None
     """How a world can be saved, if it can."""
     pictures: bool
@@ -92,6 +94,7 @@ def facts_of(environment: Environment) -> Facts:
         counts=tuple(found["counts"] or ()),
         problems=tuple(found["problems"]),
         batch=found["batch"],
+        may_be_cut=found["may_be_cut"],
         way=found["way"],
         pictures=found["pictures"],
         world_bytes=found["world_bytes"],

@@ -121,8 +121,16 @@ class EnvironmentWorlds:
         if elsewhere.any():
             restarted = self._put(saved, elsewhere)
         kept = np.ones(self.worlds, bool) if restarted is None else ~restarted.where
+        if restarted is not None and self.may_be_cut:
+            restarted = restarted._replace(cut_short=restarted.where & (saved["steps"] > 0))
+            kept[:] = True
         self._arrays["clock"][kept] = saved["steps"][kept]
         return restarted
+
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether an episode may be ended before its time."""
+        return self._facts.may_be_cut
 
     def picture(self) -> np.ndarray:
         """What the first world looks like after its last step, before any new episode began:

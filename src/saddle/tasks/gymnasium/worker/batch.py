@@ -158,10 +158,20 @@ class BatchWorlds:
             self._begin(where if self._mode != SAME_STEP else np.ones_like(where))
 
 
+def may_be_cut(env: Any) -> bool:
+    """Whether a world's episode can be ended before the environment ends it."""
+    return _mode_name(env) != SAME_STEP
+
+
+def _mode_name(env: Any) -> str:
+    """What its metadata say."""
+    mode = getattr(env, "metadata", {}).get("autoreset_mode")
+    return str(getattr(mode, "name", mode)).upper()
+
+
 def _mode(env: Any) -> str:
     """When it begins its worlds' next episodes."""
-    mode = getattr(env, "metadata", {}).get("autoreset_mode")
-    name = str(getattr(mode, "name", mode)).upper()
+    name = _mode_name(env)
     if name not in (SAME_STEP, NEXT_STEP, DISABLED):
         raise Problem(
             f"its metadata do not say when it begins its worlds' next episodes: {OTHER_MODES}, and "

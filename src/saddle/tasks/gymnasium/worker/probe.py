@@ -11,6 +11,7 @@ from typing import Any, Callable, Mapping, Optional
 import numpy as np
 
 from . import saving
+from .batch import may_be_cut
 from .episodes import Episodes
 from .making import Maker, batch_size, step_seconds, time_limit
 from .problem import Problem
@@ -45,6 +46,7 @@ def probe(maker: Maker, config: Mapping[str, Any], at: Callable[[int], None]) ->
     space.write(step.obs, row)
     facts = _facts(env, space, actions, maker, config, step, action)
     facts["batch"] = 0
+    facts["may_be_cut"] = True
     facts["pictures"] = maker.can_draw(env)
     facts["way"] = saving.way_of(episodes, actions)
     facts["world_bytes"] = _world_bytes(maker)
@@ -62,6 +64,7 @@ def _of_batch(env: Any, size: int, maker: Maker, config: Mapping[str, Any]) -> d
     step = Step(obs[0], reward[0], terminated[0], truncated[0], info)
     facts = _facts(env, space, actions, maker, config, step, chosen[0])
     facts["batch"] = size
+    facts["may_be_cut"] = may_be_cut(env)
     facts["pictures"] = False
     facts["way"] = None
     facts["world_bytes"] = 0
