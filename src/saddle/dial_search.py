@@ -2,18 +2,19 @@
 
 Every setting is played in the same worlds with the same noise. A setting keeps a limit when an
 upper confidence bound of its mean cost does; of those that do, the one with the best return is
-chosen, and then judged by episodes that the search has not seen.
+chosen, and then judged by episodes that the search has not seen. That no episode of a hundred cost
+anything does not show that none would: bounds count how rare a cost may be (`_rarity_margins`).
 """
 
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import betaincinv, stdtrit
 
 from saddle import open_study, policies, tasks
 from saddle.analysis.findings import Estimate
@@ -192,6 +193,8 @@ class _Search:
         count = GRID.get(policy.dial.constraints, 4)
         axis = np.linspace(self.low_end, self.high_end, count)
         self.step = axis[1] - axis[0]
+        self.least_size: np.ndarray | None = None
+        """[m], what an episode costs that costs anything, at settings where few do."""
         self.first_round = self._play(_grid([axis] * policy.dial.constraints))
         self.played = self.first_round
 
@@ -199,6 +202,8 @@ class _Search:
         """Where the dial belongs for these limits."""
         self.played = self.first_round
         wanted = np.array(limits)
+        if len(wanted) > 1:
+            self._follow_boundary(wanted)
         best = self._best(wanted)
         step = self.step
         for _ in range(REFINEMENTS):
@@ -206,7 +211,7 @@ class _Search:
             self._look_around(best, step)
             best = self._best(wanted)
         totals = self._totals(best[None], self.seed + 1)[0]
-        costs = tuple(mean_estimate(cost, LEVEL) for cost in totals[:, 2:].T)
+        costs = self._cost_estimates(totals[:, 2:])
         verdict = self._verdict(wanted)
         if verdict in ("kept", "does not bind") and _over(costs, limits):
             verdict = "undecided"
@@ -233,6 +238,32 @@ class _Search:
             return played.log_lambda[np.argmax(returns)]
         return played.log_lambda[np.argmin(above)]
 
+    def _follow_boundary(self, limits: np.ndarray) -> None:
+        """Play settings in the middle between one that does not keep the limits and the next one
+        along an axis that does, again and again: the best return lies along this boundary, and may
+        be far from the best setting of a coarse grid.
+        """
+        for _ in range(REFINEMENTS):
+            between: list[np.ndarray] = []
+            for axis in range(len(limits)):
+                between += self._crossings(axis, limits)
+            self._play_also(between)
+
+    def _crossings(self, axis: int, limits: np.ndarray) -> list[np.ndarray]:
+        """log10 of the multipliers [m] in the middle of each step along this axis, the others
+        alike, at which the limits begin to be kept.
+        """
+        places = self.played.log_lambda
+        kept = np.all(self.played.highest_costs <= limits, axis=1).tolist()
+        elsewhere = np.delete(places, axis, 1).round(9)
+        order = np.lexsort((places[:, axis], *elsewhere.T))
+        found = []
+        for one, after in itertools.pairwise(order):
+            on_a_line = (elsewhere[one] == elsewhere[after]).all()
+            if on_a_line and kept[after] and not kept[one]:
+                found.append((places[one] + places[after]) / 2)
+        return found
+
     def _verdict(self, limits: np.ndarray) -> Verdict:
         """What the search alone says; fresh episodes may contradict it."""
         kept = (self.played.highest_costs <= limits).all(1)
@@ -257,8 +288,12 @@ class _Search:
         """Play the settings a step away in every direction that were not played yet."""
         axes = [(value - step, value, value + step) for value in centre]
         around = np.clip(_grid(axes), self.low_end, self.high_end)
+        self._play_also(list(around))
+
+    def _play_also(self, settings: Sequence[np.ndarray]) -> None:
+        """Play those of the settings [m] that were not played yet."""
         known = {tuple(row) for row in np.round(self.played.log_lambda, 9)}
-        fresh = [row for row in around if tuple(np.round(row, 9)) not in known]
+        fresh = [row for row in settings if tuple(np.round(row, 9)) not in known]
         if fresh:
             now = self._play(np.unique(fresh, axis=0))
             self.played = self.played.joined(now)
@@ -268,9 +303,28 @@ class _Search:
         totals = self._totals(log_lambda, self.seed)
         returns = totals[:, :, 0]
         costs = totals[:, :, 2:]
+        if self.least_size is None:
+            self.least_size = _least_size(costs)
         standard_error = costs.std(1, ddof=1) / math.sqrt(self.episodes)
         quantile = float(stdtrit(self.episodes - 1, LEVEL))
-        return _Played(log_lambda, returns.mean(1), costs.mean(1), quantile * standard_error)
+        rarity = _rarity_margins(costs, self.least_size, LEVEL)
+        margins = np.maximum(quantile * standard_error, rarity)
+        return _Played(log_lambda, returns.mean(1), costs.mean(1), margins)
+
+    def _cost_estimates(self, costs: np.ndarray) -> tuple[Estimate, ...]:
+        """Mean costs of fresh episodes [episodes, m], the upper ends as wide as rare costs ask
+        for.
+        """
+        assert self.least_size is not None
+        two_sided = (1 + LEVEL) / 2
+        margins = _rarity_margins(costs[None], self.least_size, two_sided)[0]
+        found = []
+        for own, margin in zip(costs.T, margins, strict=True):
+            plain = mean_estimate(own, LEVEL)
+            assert plain.value is not None and plain.hi is not None
+            high = max(plain.hi, plain.value + float(margin))
+            found.append(replace(plain, hi=high))
+        return tuple(found)
 
     def _totals(self, log_lambda: np.ndarray, seed: int) -> np.ndarray:
         """Return, length and costs of every episode at every setting [n, episodes, 2 + m]."""
@@ -285,6 +339,33 @@ def _grid(axes: Sequence[Sequence[float] | np.ndarray]) -> np.ndarray:
 
 def _lambda(log_lambda: np.ndarray) -> Lambda:
     return lambda_of([float(value) for value in 10.0**log_lambda])
+
+
+def _least_size(costs: np.ndarray) -> np.ndarray:
+    """Of each constraint [m], the mean cost of episodes that cost anything, at the setting where it
+    is least; 0 where no episode of any setting does. costs [settings, episodes, m].
+    """
+    met = costs > 0
+    means = costs.sum(1) / np.maximum(met.sum(1), 1)
+    least = np.where(met.any(1), means, np.inf).min(0)
+    return np.where(np.isfinite(least), least, 0.0)
+
+
+def _rarity_margins(costs: np.ndarray, least_size: np.ndarray, level: float) -> np.ndarray:
+    """From mean costs to their upper bounds [settings, m], for costs that come in few episodes.
+
+    The share of episodes that cost anything has the exact bound of a binomial (Clopper and
+    Pearson), at the size that these costs have on average; where no episode cost anything, at
+    `least_size` [m]. A t-interval of episodes that are all alike has no width, and of 0 and 1 it is
+    too narrow where either is rare. Costs that may be negative have no such bound.
+    """
+    episodes = costs.shape[1]
+    met = (costs > 0).sum(1)
+    all_but = np.maximum(episodes - met, 1)
+    bound = np.where(met < episodes, betaincinv(met + 1, all_but, level), 1.0)
+    size = np.where(met > 0, costs.sum(1) / np.maximum(met, 1), least_size)
+    margins = (bound - met / episodes) * size
+    return np.where((costs < 0).any(1), 0.0, margins)
 
 
 def _over(costs: Sequence[Estimate], limits: Sequence[float]) -> bool:

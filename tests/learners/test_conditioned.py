@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from learners.running import through_a_file
 from learners.toys import Bandit, Regulator
+from scipy.stats import binomtest
 
 import saddle
 from saddle import dial_search, policies, policy_files, tasks
@@ -169,6 +170,67 @@ def test_both_dials_are_found_together(tmp_path):
     assert found.verdict == "kept"
     costs = mean_costs(found)
     assert (costs <= np.array(limits) + 1e-6).all() and (costs > 0.6 * np.array(limits)).all()
+
+
+def played_as(returns, costs, constraints, monkeypatch):
+    """A search of a policy whose episodes come to these functions of log10 lambda [n, m]: mean
+    returns [n], and costs [n, episodes, m].
+    """
+
+    def totals(self, log_lambda, seed):
+        draw = np.random.default_rng(seed)
+        found = np.zeros((len(log_lambda), self.episodes, 2 + constraints))
+        found[..., 0] = returns(log_lambda)[:, None]
+        found[..., 2:] = costs(log_lambda, self.episodes, draw)
+        return found
+
+    monkeypatch.setattr(dial_search._Search, "_totals", totals)
+
+
+def test_a_cost_that_is_rare_is_not_taken_for_none(tmp_path, monkeypatch):
+    """Episodes fail at once with a chance of a tenth of a share 1 / lambda."""
+
+    def fails(log_lambda, episodes, draw):
+        chance = 0.1 / 10 ** log_lambda[:, :1]
+        return (draw.random((len(log_lambda), episodes)) < chance)[..., None]
+
+    played_as(lambda log_lambda: -log_lambda[:, 0], fails, 1, monkeypatch)
+    folder = saved(tmp_path, BANDIT)
+    for seed in range(5):
+        rare, common = search(folder, (0.002, 0.1), seed=seed)
+        assert rare.verdict == "undecided", "none of 200 episodes shows no chance below 0.015"
+        assert common.verdict == "kept" and mean_costs(common)[0] < 0.13
+        assert (rare.costs[0].hi or 0.0) >= 0.015
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 40), st.floats(0.001, 1000))
+def test_the_bound_of_costs_that_come_or_not_is_the_binomials(met, size):
+    costs = np.where(np.arange(40) < met, size, 0.0)[None, :, None]
+    margin = dial_search._rarity_margins(costs, np.array([size]), 0.95)[0, 0]
+    bound = binomtest(met, 40).proportion_ci(0.9, "exact").high
+    assert margin == pytest.approx((bound - met / 40) * size, rel=1e-6, abs=1e-12 * size)
+
+
+def test_with_two_dials_the_best_setting_is_looked_for_along_the_whole_boundary(
+    tmp_path, monkeypatch
+):
+    """Only their sum keeps the limit, and the return is best where the first is all of it."""
+
+    def costs(log_lambda, episodes, draw):
+        total = (10**log_lambda).sum(1)
+        both = np.stack([10 / total, np.zeros_like(total)], -1)
+        return np.broadcast_to(both[:, None], (len(log_lambda), episodes, 2))
+
+    def returns(log_lambda):
+        first, second = (10**log_lambda).T
+        return -first - 3 * second
+
+    played_as(returns, costs, 2, monkeypatch)
+    (found,) = search(saved(tmp_path, TWO), [(4.0, 1.0)])
+    assert found.verdict == "kept"
+    first, second = found.multipliers
+    assert second == pytest.approx(0.08) and first == pytest.approx(2.42, rel=0.12)
 
 
 @pytest.mark.parametrize(

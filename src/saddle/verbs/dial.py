@@ -10,6 +10,7 @@ from saddle.dial_search import DialSetting
 from saddle.dial_search import dial as settings_of
 from saddle.streams import note
 from saddle.tables import Column, print_table
+from saddle.words import plus_minus
 
 EXPLAINED = {
     "does not bind": "does not bind: the least lambda keeps the limit already",
@@ -71,4 +72,4 @@ def _numbers(values: tuple[float, ...]) -> str:
 def _shown(value: Estimate) -> str:
     """A mean and half the width of its interval."""
     assert value.value is not None and value.hi is not None
-    return f"{value.value:.2f} ± {value.hi - value.value:.2f}"
+    return plus_minus(value.value, value.hi - value.value)

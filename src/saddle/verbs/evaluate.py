@@ -11,7 +11,7 @@ from saddle.multipliers import lambda_name, lambda_of
 from saddle.progress import counting
 from saddle.streams import note
 from saddle.tables import Column, print_table
-from saddle.words import counted
+from saddle.words import counted, plus_minus
 
 
 def evaluate(
@@ -67,8 +67,8 @@ def print_scores(scores: list[Score]) -> None:
             one.run,
             one.mode,
             *which,
-            f"{one.return_mean:.2f} ± {one.return_sd:.2f}",
-            f"{one.cost_mean:.2f} ± {one.cost_sd:.2f}",
+            plus_minus(one.return_mean, one.return_sd),
+            plus_minus(one.cost_mean, one.cost_sd),
             f"{one.length_mean:.0f}",
             "-" if one.limit is None else f"{one.limit:g}",
             _share(one.violating),
