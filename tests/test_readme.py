@@ -72,7 +72,8 @@ def test_the_tutorial_of_environments_runs(tmp_path, monkeypatch, capsys):
     """Its file is written, its commands are given, and its program runs, in that order."""
     monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
     monkeypatch.chdir(tmp_path)
-    kettle, program = examples(ENVIRONMENTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    kettle, deployed, program = examples(ENVIRONMENTS)
     Path("kettle.py").write_text(kettle)
     shown: list[str] = []
     for block in examples(ENVIRONMENTS, "console"):
@@ -86,6 +87,8 @@ def test_the_tutorial_of_environments_runs(tmp_path, monkeypatch, capsys):
     assert shown[1].splitlines()[-1] == (
         "done: kettle-run holds metrics and policies; next: saddle evaluate kettle-run"
     )
+    exec(compile(deployed, "deployed", "exec"), {})
+    sys.modules.pop("kettle", None)
     ran: dict = {}
     exec(compile(program, "program", "exec"), ran)
     assert ran["first"].shape == (4, 1)

@@ -263,14 +263,15 @@ def import_omnisafe(
 
 def load_policy(path: Path | str, *, multiplier: float | Sequence[float] | None = None) -> "Policy":
     """An exported policy, or a run's in a study: a function from observations [..., obs_dim] to
-    actions.
+    actions. Where it was trained in an environment of Gymnasium or the like, it takes one of the
+    environment's own observations and gives one of its own actions: `env.step(policy(obs))`.
 
     `multiplier` is where to set the dial of a policy that has one: a lambda for all constraints, or
     one for each. `saddle.dial` finds it for a limit.
     """
     from saddle import policies
 
-    return policies.load(path, lam=multiplier)
+    return policies.load_native(path, multiplier)
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from saddle.learners.networks.squashed import Squashed
 from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
 from saddle.policy_files import UnknownPolicy, action_entries, read
 from saddle.tasks import HostTask, Task, TaskSpec
+from saddle.tasks.gymnasium.native import NativePolicy
 
 Setting = float | Sequence[float]
 """Of a dial: a multiplier for all constraints, or one for each."""
@@ -179,6 +180,14 @@ def load(path: Path | str, spec: TaskSpec | None = None, lam: Setting | None = N
     it has one.
     """
     return by_mode(dialled(network(path, spec), lam, path))
+
+
+def load_native(path: Path | str, lam: Setting | None = None) -> Policy:
+    """The same, in the terms of the environment that it was trained in, if it was in one."""
+    arrays, facts = read(path)
+    policy = by_mode(dialled(of_arrays(arrays, facts), lam, path))
+    spaces = facts["spaces"]
+    return policy if spaces is None else NativePolicy(policy, facts["task"], spaces)
 
 
 def by_mode(policy: NetworkPolicy) -> Policy:

@@ -21,6 +21,7 @@ from saddle.dial_inputs import Dial
 from saddle.errors import SaddleError
 from saddle.learners.networks.activations import ACTIVATIONS
 from saddle.tasks import TaskSpec
+from saddle.tasks.gymnasium.native import check_spaces
 
 
 class UnknownPolicy(SaddleError):
@@ -42,7 +43,8 @@ def read(
 
     policy.json holds task, activation, hidden (layer widths), obs_clip, where actions are choices
     how many each has, where they are the tanh of a Gaussian `squash`, and where the policy takes
-    multipliers how these enter (`Dial`). policy.npz holds w0 [obs_dim + the dial's inputs, hidden],
+    multipliers how these enter (`Dial`); of an environment that somebody brought, `spaces`: what it
+    shows and takes. policy.npz holds w0 [obs_dim + the dial's inputs, hidden],
     b0, w1, b1, ..., log_std [action_dim] (of choices [0], as of squashed actions, where the last
     layer gives means and then log standard deviations), obs_mean and obs_var [obs_dim]. With
     `spec`, it must fit that task; without, the task that it names, if that is known without
@@ -158,6 +160,8 @@ def _read_facts(path: Path) -> dict[str, Any]:
         )
     if choices and squash:
         raise SaddleError(f"{path} has choices, and squash; choices have nothing to squash")
+    facts.setdefault("spaces", None)
+    check_spaces(facts["spaces"], path)
     facts.setdefault("dial", None)
     _check_dial(facts["dial"], path)
     return facts

@@ -66,6 +66,7 @@ class Population:
         self.spec = made.spec
         self._world_bytes: int = getattr(made, "world_bytes", 0)
         self.task = task if isinstance(task, str) else self.spec.name
+        self._spaces: dict[str, Any] | None = getattr(made, "spaces", None)
         self.settings = settings
         self.members = tuple(members)
         self.epochs = steps // settings.steps_per_epoch
@@ -228,7 +229,10 @@ class Population:
     def policy_facts(self) -> dict[str, Any]:
         """What policy.json says."""
         clip = self.settings.obs_clip if self.settings.obs_norm else None
-        return {"task": self.task, **self._learner.policy_facts(), "obs_clip": clip}
+        facts = {"task": self.task, **self._learner.policy_facts(), "obs_clip": clip}
+        if self._spaces is not None:
+            facts["spaces"] = self._spaces
+        return facts
 
     def _init(self, roster: Roster) -> PopulationState:
         (count,) = roster.seeds.shape

@@ -49,6 +49,8 @@ class Facts:
     """What a person has to say before it can be a task."""
     batch: int
     """Worlds that it steps at once; 0 of an ordinary environment."""
+    spaces: dict[str, Any]
+    """Of observations and actions, as policy.json has them."""
     may_be_cut: bool
     """Whether an episode can be ended before the environment ends it."""
     way: str | None
@@ -93,6 +95,7 @@ def facts_of(environment: Environment) -> Facts:
         costs=costs,
         counts=tuple(found["counts"] or ()),
         problems=tuple(found["problems"]),
+        spaces=found["spaces"],
         batch=found["batch"],
         may_be_cut=found["may_be_cut"],
         way=found["way"],

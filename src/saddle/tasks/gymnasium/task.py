@@ -1,6 +1,7 @@
 """An environment as a task whose worlds step on the host."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from saddle.errors import SaddleError
 from saddle.tasks.gymnasium.environment import GYM, Environment
@@ -24,6 +25,13 @@ class EnvironmentTask:
     def world_bytes(self) -> int:
         """Memory that a world takes beside what the learner needs, roughly."""
         return self.facts.world_bytes
+
+    @property
+    def spaces(self) -> dict[str, Any]:
+        """What the environment shows and takes, for policies that are played there without
+        Saddle's worlds.
+        """
+        return self.facts.spaces
 
     @property
     def spec(self) -> TaskSpec:

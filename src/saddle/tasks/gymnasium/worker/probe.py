@@ -16,7 +16,7 @@ from .episodes import Episodes
 from .making import Maker, batch_size, step_seconds, time_limit
 from .problem import Problem
 from .signals import Signals, Step, listed, read_step
-from .spaces import Actions, Flat, flat
+from .spaces import Actions, Flat, described, flat
 from .wire import MAKING, RESETTING, STEPPING
 
 MORE = 3  # worlds that are made to see how much memory one takes
@@ -45,6 +45,7 @@ def probe(maker: Maker, config: Mapping[str, Any], at: Callable[[int], None]) ->
     at(MAKING)
     space.write(step.obs, row)
     facts = _facts(env, space, actions, maker, config, step, action)
+    facts["spaces"] = _spaces(env.observation_space, env.action_space)
     facts["batch"] = 0
     facts["may_be_cut"] = True
     facts["pictures"] = maker.can_draw(env)
@@ -63,12 +64,18 @@ def _of_batch(env: Any, size: int, maker: Maker, config: Mapping[str, Any]) -> d
     info = {key: values[0] for key, values in infos.items() if not key.startswith("_")}
     step = Step(obs[0], reward[0], terminated[0], truncated[0], info)
     facts = _facts(env, space, actions, maker, config, step, chosen[0])
+    facts["spaces"] = _spaces(env.single_observation_space, env.single_action_space)
     facts["batch"] = size
     facts["may_be_cut"] = may_be_cut(env)
     facts["pictures"] = False
     facts["way"] = None
     facts["world_bytes"] = 0
     return facts
+
+
+def _spaces(observation: Any, action: Any) -> dict[str, Any]:
+    """What policies see and do there, for whoever plays them elsewhere."""
+    return {"observation": described(observation), "action": described(action)}
 
 
 def _facts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -115,6 +115,76 @@ def _parts(spaces: Any, keys: Sequence[Any], what: str) -> Flat:
     low = np.concatenate([part.low for part in parts])
     high = np.concatenate([part.high for part in parts])
     return Flat(low, high, write)
+
+
+def described(space: Any) -> dict[str, Any]:
+    """A space of one of the KINDS as plain values, which JSON holds: what `flat` and `Actions` ask
+    of it, so that they make the same of `as_described`.
+    """
+    kind = kind_of(space)
+    if kind == "Dict":
+        parts = [[key, described(space.spaces[key])] for key in sorted(space.spaces)]
+        return {"kind": kind, "spaces": parts}
+    if kind == "Tuple":
+        return {"kind": kind, "spaces": [described(part) for part in space.spaces]}
+    found = {"kind": kind}  # type: dict[str, Any]
+    if kind == "Box":
+        low, high = _bounds(space)
+        found["shape"] = list(space.shape)
+        found["dtype"] = str(np.dtype(space.dtype))
+        found["low"] = _plain(low)
+        found["high"] = _plain(high)
+    if kind == "MultiBinary":
+        found["shape"] = list(np.zeros(space.n).shape)
+    if kind == "Discrete":
+        found["n"] = int(space.n)
+        found["start"] = int(getattr(space, "start", 0))
+    if kind == "MultiDiscrete":
+        found["nvec"] = np.asarray(space.nvec).tolist()
+        found["dtype"] = str(np.dtype(getattr(space, "dtype", np.int64)))
+    return found
+
+
+def as_described(found: Mapping[str, Any]) -> Any:
+    """A stand-in for the space that `described` described."""
+    kind = found["kind"]
+    members = {}  # type: dict[str, Any]
+    if kind == "Dict":
+        members["spaces"] = {key: as_described(part) for key, part in found["spaces"]}
+    elif kind == "Tuple":
+        members["spaces"] = [as_described(part) for part in found["spaces"]]
+    elif kind == "Box":
+        shape = tuple(found["shape"])
+        members["shape"] = shape
+        members["dtype"] = np.dtype(found["dtype"])
+        members["low"] = _bound(found["low"], -np.inf, shape)
+        members["high"] = _bound(found["high"], np.inf, shape)
+    elif kind == "MultiBinary":
+        members["n"] = tuple(found["shape"])
+    elif kind == "MultiDiscrete":
+        members["nvec"] = np.asarray(found["nvec"])
+        members["dtype"] = np.dtype(found["dtype"])
+    elif kind == "Discrete":
+        members["n"] = found["n"]
+        members["start"] = found["start"]
+    else:
+        raise ValueError(f"no space is of kind {kind!r}")
+    # `kind_of` asks for the name of the class.
+    return type(kind, (), members)()
+
+
+def _plain(bound: np.ndarray) -> list[float | None]:
+    """A bound of every number of a Box, None where there is none; one where all have the same."""
+    if len(bound) and (bound == bound[0]).all():
+        bound = bound[:1]
+    return [float(value) if np.isfinite(value) else None for value in bound]
+
+
+def _bound(values: Sequence[float | None], missing: float, shape: tuple[int, ...]) -> np.ndarray:
+    """What `_plain` made plain."""
+    numbers = np.array([missing if value is None else value for value in values], np.float64)
+    count = int(np.prod(shape))
+    return np.broadcast_to(numbers, (count,)).reshape(shape)
 
 
 class Actions:
