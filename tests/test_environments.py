@@ -227,6 +227,14 @@ def test_check_of_what_is_not(words, code, says, capsys, monkeypatch):
     assert found == code
 
 
+def test_check_advises_no_cost_without_horizon(capsys, monkeypatch):
+    """With a discount of 1 the value behind a time limit is that of falling at some time."""
+    monkeypatch.setattr("saddle.trial.SECONDS", 0.5)
+    _, _, said = check(capsys, "toy_environments:Late", "--episode-length", "9")
+    assert "let each step cost what brings that end nearer" in said
+    assert "gamma" not in said
+
+
 def test_check_of_other_tasks(capsys):
     """A task of JAX, and one of the host that is no environment."""
     code, report, said = check(capsys, "SafetyPointCircle1-v0")

@@ -127,7 +127,7 @@ def _of_costs(spec: TaskSpec, trial: Trial) -> Iterator[Problem]:
         elif not trial.ended.all() and not costs[~trial.ended].any():
             yield Problem(
                 f"{name}: only the last step of an episode costs, which is hard to learn from; "
-                f"spread it over the steps if you can, or train with --learner.cost-gamma 1",
+                f"if you can, let each step cost what brings that end nearer",
                 wrong=False,
             )
 
