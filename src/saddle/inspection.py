@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from saddle.learners import LearnerSettings
+from saddle.study.room import gigabytes
 from saddle.tasks import TaskSpec
 from saddle.trial import Trial
 
 LARGE_REWARD = 1e3  # of a step: networks learn its value slowly
 SMALL_REWARD = 1e-3
+MANY = 1000  # numbers of an observation, from which on it is likely a picture
 TOLERANCE = 1e-6  # beyond its bounds that an observation may be, relative to them
 
 
@@ -60,6 +62,23 @@ def of_actions(low: np.ndarray, high: np.ndarray) -> list[Problem]:
             f"{int(free.sum())} of {len(free)} actions have no bounds, so that they are passed on "
             f"as they are: a policy begins with numbers of about -1 to 1, and hardly learns where "
             f"others are meant; scale them in the environment, or give their space bounds",
+            wrong=False,
+        )
+    ]
+
+
+def of_size(spec: TaskSpec, pixels: bool, memory: int) -> list[Problem]:
+    """What to say of large observations. pixels: whether they are known to be pictures; memory:
+    bytes that the default frontier takes here.
+    """
+    if not pixels and spec.obs_dim <= MANY:
+        return []
+    what = "pixels" if pixels else "many"
+    return [
+        Problem(
+            f"its observations are {what}, {spec.obs_dim} numbers, and networks here have no "
+            f"convolutions: they learn slowly from so many; observe what matters in a few numbers "
+            f"if you can (a frontier takes about {gigabytes(memory)} of memory as it is)",
             wrong=False,
         )
     ]
