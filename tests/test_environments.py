@@ -196,7 +196,7 @@ def test_check_of_what_is_fine(capsys):
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        ("Drift --cost cost", 1, "has no time limit"),
+        ("Drift --cost cost", 1, "does not tell its time limit"),
         (
             "Vector --reward 0 --episode-length 9",
             1,
@@ -214,6 +214,8 @@ def test_check_of_what_is_fine(capsys):
         ("Late --episode-length 9", 0, "on average, which values take long"),
         ("Late --episode-length 9", 0, "entry 1 went from"),
         ("Faint --episode-length 9", 0, "which drowns in noise"),
+        ("Drift --cost cost --episode-length 20", 0, "make that 15 if it is the time limit"),
+        ("NeedsArguments --episode-length 9", 1, "cannot be made without size; name a function"),
         ("Pixels --episode-length 9", 0, "observations are pixels, 192 numbers, and networks here"),
         ("Crowded --episode-length 9", 0, "many, 2000 numbers"),
         ("Unseeded --episode-length 9", 0, "do not repeat an episode"),

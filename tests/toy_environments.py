@@ -390,6 +390,13 @@ class Crowded(Drift):
         return np.zeros(2000, np.float32)
 
 
+class NeedsArguments(Drift):
+    """It is made with a size."""
+
+    def __init__(self, size, gain=1.0):
+        self.size = size * gain
+
+
 class Unseeded(Drift):
     def reset(self, *, seed=None, options=None):
         return super().reset()

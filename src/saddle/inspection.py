@@ -120,6 +120,14 @@ def _of_episodes(spec: TaskSpec, trial: Trial, learner: LearnerSettings) -> Iter
             "--episode-length",
             wrong=False,
         )
+    elif trial.cut.all() and trial.lengths.max() < spec.episode_length:
+        most = trial.lengths.max()
+        yield Problem(
+            f"all episodes were cut after {most:g} steps or fewer, though its episode_length is "
+            f"{spec.episode_length}: make that {most:g} if it is the time limit, since epochs are "
+            f"sized by it",
+            wrong=False,
+        )
 
 
 def _of_costs(spec: TaskSpec, trial: Trial) -> Iterator[Problem]:
