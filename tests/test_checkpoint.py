@@ -61,7 +61,13 @@ def test_two_damaged_files_are_an_error(tmp_path):
 def test_another_config_is_refused(tmp_path):
     checkpoint.save(tmp_path / "c", state(), {})
     with pytest.raises(SaddleError, match="another config"):
-        checkpoint.load(tmp_path / "c", like={"w": jnp.zeros((2, 4))})
+        checkpoint.load(tmp_path / "c", like={**state(), "w": jnp.zeros((2, 4))})
+
+
+def test_another_layout_of_the_state_is_told_as_that_of_another_version(tmp_path):
+    checkpoint.save(tmp_path / "c", state(), {})
+    with pytest.raises(SaddleError, match=r"another version of Saddle wrote it; go on with that"):
+        checkpoint.load(tmp_path / "c", like={**state(), "unit": jnp.zeros(())})
 
 
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):

@@ -196,7 +196,7 @@ def test_check_of_what_is_fine(capsys):
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        ("Drift --cost cost", 1, "has no time limit"),
+        ("Drift --cost cost", 1, "does not tell its time limit"),
         (
             "Vector --reward 0 --episode-length 9",
             1,
@@ -214,6 +214,10 @@ def test_check_of_what_is_fine(capsys):
         ("Late --episode-length 9", 0, "on average, which values take long"),
         ("Late --episode-length 9", 0, "entry 1 went from"),
         ("Faint --episode-length 9", 0, "which drowns in noise"),
+        ("Drift --cost cost --episode-length 20", 0, "make that 15 if it is the time limit"),
+        ("NeedsArguments --episode-length 9", 1, "cannot be made without size; name a function"),
+        ("Pixels --episode-length 9", 0, "observations are pixels, 192 numbers, and networks here"),
+        ("Crowded --episode-length 9", 0, "many, 2000 numbers"),
         ("Unseeded --episode-length 9", 0, "do not repeat an episode"),
         ("Drift --cost cost --episode-length 30000", 1, "is longer than an epoch of 20000"),
         ("AlwaysRaises --cost cost --episode-length 9", 1, "ValueError: the gear broke"),
@@ -225,6 +229,14 @@ def test_check_of_what_is_not(words, code, says, capsys, monkeypatch):
     found, _, said = check(capsys, *f"toy_environments:{words}".split())
     assert says in said
     assert found == code
+
+
+def test_check_advises_no_cost_without_horizon(capsys, monkeypatch):
+    """With a discount of 1 the value behind a time limit is that of falling at some time."""
+    monkeypatch.setattr("saddle.trial.SECONDS", 0.5)
+    _, _, said = check(capsys, "toy_environments:Late", "--episode-length", "9")
+    assert "let each step cost what brings that end nearer" in said
+    assert "gamma" not in said
 
 
 def test_check_of_other_tasks(capsys):
@@ -256,6 +268,21 @@ def test_check_forecasts_a_frontier(capsys, monkeypatch):
         "seeds": 3,
         "steps": 1_120_000,
     }
+
+
+def test_check_says_what_it_knows_before_it_measures(capsys, monkeypatch):
+    """Measuring takes long where something is to be said."""
+    said = []
+
+    def slow(*given):
+        said.append(capsys.readouterr().out)
+        return Pace(10.0, 0.5)
+
+    monkeypatch.setattr("saddle.study.estimate.of_task", slow)
+    task = "toy_environments:Pixels"
+    assert main(["check", task, "--episode-length", "9"]) == 0
+    assert "networks here have no convolutions" in said[0] and "GB of memory" in said[0]
+    assert "a frontier here  about" in capsys.readouterr().out
 
 
 def test_a_trial_counts_what_its_worlds_did():

@@ -372,6 +372,31 @@ class Faint(Drift):
         return obs, 1e-6 * reward, terminated, truncated, info
 
 
+class Pixels(Drift):
+    """It is seen in a small picture."""
+
+    observation_space = Dict({"camera": Box(0, 255, (8, 8, 3), np.uint8)})
+
+    def observed(self):
+        return {"camera": np.full((8, 8, 3), self.t, np.uint8)}
+
+
+class Crowded(Drift):
+    """Many numbers, which are no picture."""
+
+    observation_space = Box(-20.0, 20.0, (2000,))
+
+    def observed(self):
+        return np.zeros(2000, np.float32)
+
+
+class NeedsArguments(Drift):
+    """It is made with a size."""
+
+    def __init__(self, size, gain=1.0):
+        self.size = size * gain
+
+
 class Unseeded(Drift):
     def reset(self, *, seed=None, options=None):
         return super().reset()

@@ -101,12 +101,14 @@ def _read(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
         ) from None
     names = [name for name, _ in _leaves(like)]
     wanted, treedef = jax.tree.flatten(like)
-    if set(names) != set(arrays) or any(
-        not _fits(arrays[name], leaf) for name, leaf in zip(names, wanted, strict=True)
-    ):
+    if set(names) != set(arrays):
         raise SaddleError(
-            f"the checkpoint {path} belongs to another config: its arrays have other names or "
-            f"shapes"
+            f"the checkpoint {path} holds other arrays than a training saves here: likely another "
+            f"version of Saddle wrote it; go on with that version, or train anew in another folder"
+        )
+    if any(not _fits(arrays[name], leaf) for name, leaf in zip(names, wanted, strict=True)):
+        raise SaddleError(
+            f"the checkpoint {path} belongs to another config: its arrays have other shapes"
         )
     leaves = [_restore(arrays[name], leaf) for name, leaf in zip(names, wanted, strict=True)]
     return jax.tree.unflatten(treedef, leaves), facts

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from saddle.learners import LearnerSettings
+from saddle.study.room import gigabytes
 from saddle.tasks import TaskSpec
 from saddle.trial import Trial
 
 LARGE_REWARD = 1e3  # of a step: networks learn its value slowly
 SMALL_REWARD = 1e-3
+MANY = 1000  # numbers of an observation, from which on it is likely a picture
 TOLERANCE = 1e-6  # beyond its bounds that an observation may be, relative to them
 
 
@@ -65,6 +67,23 @@ def of_actions(low: np.ndarray, high: np.ndarray) -> list[Problem]:
     ]
 
 
+def of_size(spec: TaskSpec, pixels: bool, memory: int) -> list[Problem]:
+    """What to say of large observations. pixels: whether they are known to be pictures; memory:
+    bytes that the default frontier takes here.
+    """
+    if not pixels and spec.obs_dim <= MANY:
+        return []
+    what = "pixels" if pixels else "many"
+    return [
+        Problem(
+            f"its observations are {what}, {spec.obs_dim} numbers, and networks here have no "
+            f"convolutions: they learn slowly from so many; observe what matters in a few numbers "
+            f"if you can (a frontier takes about {gigabytes(memory)} of memory as it is)",
+            wrong=False,
+        )
+    ]
+
+
 def _of_episodes(spec: TaskSpec, trial: Trial, learner: LearnerSettings) -> Iterator[Problem]:
     if not trial.seeds_repeat:
         yield Problem(
@@ -101,6 +120,14 @@ def _of_episodes(spec: TaskSpec, trial: Trial, learner: LearnerSettings) -> Iter
             "--episode-length",
             wrong=False,
         )
+    elif trial.cut.all() and trial.lengths.max() < spec.episode_length:
+        most = trial.lengths.max()
+        yield Problem(
+            f"all episodes were cut after {most:g} steps or fewer, though its episode_length is "
+            f"{spec.episode_length}: make that {most:g} if it is the time limit, since epochs are "
+            f"sized by it",
+            wrong=False,
+        )
 
 
 def _of_costs(spec: TaskSpec, trial: Trial) -> Iterator[Problem]:
@@ -127,7 +154,7 @@ def _of_costs(spec: TaskSpec, trial: Trial) -> Iterator[Problem]:
         elif not trial.ended.all() and not costs[~trial.ended].any():
             yield Problem(
                 f"{name}: only the last step of an episode costs, which is hard to learn from; "
-                f"spread it over the steps if you can, or train with --learner.cost-gamma 1",
+                f"if you can, let each step cost what brings that end nearer",
                 wrong=False,
             )
 

@@ -23,6 +23,7 @@ class Trial:
     returns: np.ndarray  # [E]
     costs: np.ndarray  # [E, m]
     lengths: np.ndarray  # [E]
+    cut: np.ndarray  # [E] bool, whether an episode was truncated and did not terminate
     step_rewards: np.ndarray  # [S]
     step_costs: np.ndarray  # [S, m]
     ended: np.ndarray  # [S] bool, whether an episode ended with the step
@@ -88,6 +89,7 @@ def play(task: Any, seconds: float = SECONDS) -> Trial:
     first = worlds.reset(seeds)
     totals = np.zeros((WORLDS, 2 + len(spec.constraints)))
     episodes: list[np.ndarray] = []
+    cut: list[bool] = []
     steps: list[HostStep] = []
     stepping = 0.0
     began = time.monotonic()
@@ -100,6 +102,7 @@ def play(task: Any, seconds: float = SECONDS) -> Trial:
         totals += np.column_stack([step.reward, np.ones(WORLDS), step.cost])
         ended = step.terminated | step.truncated
         episodes += list(totals[ended])
+        cut += list(~step.terminated[ended])
         totals[ended] = 0
     found = np.array(episodes).reshape(-1, 2 + len(spec.constraints))
     observations = np.concatenate([first, *(step.final_obs for step in steps)])
@@ -110,6 +113,7 @@ def play(task: Any, seconds: float = SECONDS) -> Trial:
     return Trial(
         returns=found[:, 0],
         lengths=found[:, 1],
+        cut=np.array(cut, bool),
         costs=found[:, 2:],
         step_rewards=rewards,
         step_costs=costs,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from saddle.analysis import Options, analyze
 from saddle.analysis.agreement import compare_with_published
+from saddle.analysis.dials import BY_MEAN_ACTION, SEEN_IN_TRAINING, spread_out
 from saddle.analysis.margin import replicate_sds, rule_margin
 from saddle.analysis.published import table
 from saddle.analysis.simulate import BEND, LAMBDAS, LINE, STEPS, TRUTHS, Truth, simulate
@@ -42,6 +43,29 @@ def test_lambda_star_and_frontier_are_near_the_truth(quiet, truth):
         )
     frontier = quiet[truth.task].frontier
     np.testing.assert_allclose(frontier.curve.value, truth.gain(np.array(frontier.grid)), rtol=0.06)
+
+
+def of_a_dial():
+    """A study of policies with a dial, whose costs are 20 and 5 in its two strata."""
+    runs, metrics = simulate([BEND], np.random.default_rng(0), seeds=3, epochs=20, compare=False)
+    dial = runs.unique("seed", keep="first", maintain_order=True)
+    strata: dict = {}
+    for stratum, lam, cost in (("", 0.5, 20.0), ("_1", 2.0, 5.0)):
+        strata |= {
+            f"dial_lambda{stratum}": pl.lit(lam),
+            f"dial_return{stratum}": "return",
+            f"dial_cost{stratum}": pl.lit(cost, pl.Float32),
+            f"dial_episodes{stratum}": pl.lit(5, pl.Int32),
+        }
+    return dial, metrics.with_columns(**strata)
+
+
+def test_limits_that_a_dial_does_not_reach_are_told_with_the_noise_of_training():
+    (part,) = analyze(*spread_out(*of_a_dial()), Options(limits=(1.0, 10.0, 30.0))).tasks
+    assert SEEN_IN_TRAINING in part.notes
+    said = {at.status: at.reason for at in part.limits}
+    assert "not reachable" in said["always above"] and said["always above"].endswith(BY_MEAN_ACTION)
+    assert BY_MEAN_ACTION not in said["reached"] + said["always below"]
 
 
 def test_regimes_are_those_of_the_truth(quiet):

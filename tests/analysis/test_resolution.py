@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saddle.analysis import Options, analyze
-from saddle.analysis.resolution import standard_error, unit_of, whole_costs
+from saddle.analysis.resolution import standard_error, unit_of, unit_of_limits, whole_costs
 from saddle.analysis.restrictiveness import round_limit
 from saddle.analysis.simulate import Truth, simulate
 
@@ -90,20 +90,47 @@ def test_a_limit_is_not_below_the_noise_of_the_costs_around_it():
         assert advice.limit >= 0.99 * noise
 
 
-def test_a_stretch_too_low_for_any_limit_is_said():
+def of_whole_costs(factor):
+    """A study of RARE with costs times this factor, counted over many episodes."""
     runs, metrics = simulate([RARE], np.random.default_rng(0), 3, epochs=40, compare=False)
     episodes = 10_000
-    totals = (pl.col("cost") / 50 * episodes).round()  # costs of at most 0.8 of a step
+    totals = (pl.col("cost") * factor * episodes).round()
     metrics = metrics.with_columns(
         (totals / episodes).alias("cost"), pl.lit(episodes).alias("episodes")
     )
     (part,) = analyze(runs, metrics, Options(replicates=100)).tasks
+    return part
+
+
+def test_chances_get_limits_below_one():
+    """Costs of 0 or 1 an episode: a limit of 0.01 is one episode of a hundred."""
+    part = of_whole_costs(1 / 50)
+    assert part.regimes and len(part.recommended) == len(part.regimes)
+    assert all(0 < advice.limit < 1 for advice in part.recommended)
+    assert not any("No limit is recommended" in note for note in part.notes)
+
+
+def test_a_frontier_of_few_units_has_no_unit():
+    assert unit_of_limits(1.0, 1.0) == 0 and unit_of_limits(1.0, 40.0) == 1
+    assert unit_of_limits(0.0, 0.0) == 0
+
+
+def test_noise_is_told_as_the_reason_where_it_leaves_no_limit():
+    noisy = Truth(RARE.task, RARE.cost, RARE.gain, RARE.limits, cost_noise=8.0, return_noise=0.01)
+    runs, metrics = simulate([noisy], np.random.default_rng(1), 3, epochs=40, compare=False)
+    (part,) = analyze(runs, metrics, Options(replicates=100)).tasks
+    notes = [note for note in part.notes if "No limit is recommended" in note]
+    assert notes and all("have a standard error of" in note for note in notes)
+
+
+def test_a_stretch_too_low_for_any_limit_is_said():
+    part = of_whole_costs(1 / 8)
     below = [regime for regime in part.regimes if regime.cost_to < 1]
     assert below and len(part.recommended) == len(part.regimes) - len(below)
     notes = [note for note in part.notes if "No limit is recommended" in note]
     assert len(notes) == len(below)
     for note, regime in zip(notes, below, strict=True):
-        assert f"where the frontier is {regime.kind}: costs there" in note
+        assert f"where the frontier is {regime.kind}: costs are counted" in note
 
 
 @given(

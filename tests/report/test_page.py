@@ -159,12 +159,33 @@ def test_the_headline_carries_its_intervals(opened, study, capsys):
     assert len(found) == 4  # and the share of seeds that violate
 
 
-def test_it_opens_on_the_first_task_at_a_limit_trained_at(opened):
+def test_it_opens_on_the_first_task_at_the_limit_that_was_asked_for(opened):
     page = opened()
     first = shown_data(page)["tasks"][0]
     assert page.locator("#task option:checked").inner_text() == first["task"] == "Bend-v0"
+    assert page.locator("#limit-number").input_value() == "17.3"
+    assert page.locator("#chips button[aria-pressed='true']").inner_text() == "17.3 · asked"
+
+
+def test_it_opens_at_a_limit_trained_at_where_none_was_asked_for(browser, both):
+    page = browser.new_page()
+    page.goto(both.as_uri())
+    first = shown_data(page)["tasks"][0]
     assert float(page.locator("#limit-number").input_value()) == first["comparison"][0]["limit"]
     assert "trained at" in page.locator("#chips button[aria-pressed='true']").inner_text()
+    page.close()
+
+
+def test_every_limit_that_was_asked_for_has_a_button(browser, study):
+    out = study.parent / "asked.html"
+    assert cli.main(["report", str(study), "--out", str(out), "--limit", "31", "10"]) == 0
+    page = browser.new_page()
+    page.goto(out.as_uri())
+    assert page.locator("#limit-number").input_value() == "31"
+    texts = page.locator("#chips button", has_text="asked").all_inner_texts()
+    assert texts[0].startswith("10 · asked, trained at")
+    assert texts[1:] == ["31 · asked"]
+    page.close()
 
 
 def test_the_address_names_task_and_limit_and_opens_there(opened):

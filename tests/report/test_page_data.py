@@ -198,6 +198,18 @@ def test_each_of_several_constraints_has_its_own_answers(tmp_path, limits):
         assert len(part["series"]) == len(part["groups"]) + len(limits)
 
 
+def test_each_of_several_constraints_knows_what_was_asked_of_it(tmp_path):
+    """Its own limit of each set, where the view's other limit is that of the set."""
+    axis = (0.1, 0.5, 2.0)
+    runs, metrics = simulate_two(TwoCosts(), np.random.default_rng(0), [axis, axis], (), 3)
+    study = open_study(store(tmp_path / "s", runs, metrics))
+    options = Options(replicates=100, limits=((69.44, 25.0), (50.0, 25.0)))
+    parts = study_data(study, options)["tasks"]
+    titles = [part["constraint"] for part in parts]
+    assert titles == ["both (second at 25)", "second (both at 50)", "second (both at 69.44)"]
+    assert [part["asked"] for part in parts] == [[69.44, 50], [25], [25]]
+
+
 def test_a_constraint_that_not_every_task_has_is_looked_at_where_it_is(tmp_path):
     rng = np.random.default_rng(0)
     alone, curves = simulate([BEND], rng, seeds=2, epochs=10, compare=False)

@@ -42,6 +42,7 @@ interface Task {
   groups: any[];
   comparison: any[];
   critics: any[]; // what they say beside what episodes come to; empty where no learner logs it
+  asked: number[]; // limits that a person asked for, in their order
   recommended: { limit: number; kind: string; [reason: string]: any }[];
   published_comparison: number[];
   series: Series[];

@@ -206,7 +206,9 @@ def _view(
         regimes=regimes,
         recommended=advice.limits,
         published_limits=geo.published_limits(shape, regimes, part.task),
-        limits=tuple(with_rules(finding, compared, options) for finding in found),
+        limits=tuple(
+            with_rules(finding, compared, options) for finding in dials.with_noise(found, finals)
+        ),
         comparison=comparison,
         pairs=all_pairs(compared, options),
         scatter=_scatter(alike),

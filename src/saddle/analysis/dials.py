@@ -5,17 +5,27 @@ number of episodes, and their mean return and costs. Each stratum becomes a run 
 fixed lambda, so that all that is known about sweeps applies.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
 import polars as pl
 
+from saddle.analysis import findings as f
 from saddle.analysis.constraints import column, further
 from saddle.multipliers.fixed import Fixed
 
 LAMBDA, RETURN, COST, EPISODES = "dial_lambda", "dial_return", "dial_cost", "dial_episodes"
 LOGGED = (LAMBDA, RETURN, COST, EPISODES)
 SEEN_IN_TRAINING = (
-    "Policies with a dial are seen here as they were trained, all seeds together: lambda* is of "
-    "their means. 'saddle dial' plays each as it ended, and finds its own setting for a limit."
+    "Policies with a dial are seen here as they were trained: every return and cost has the noise "
+    "of exploration in it, and lambda* is of the means of all seeds. 'saddle dial' plays each as "
+    "it ended, by its mean action, and finds its own setting for a limit. So it may keep limits "
+    "that are not reachable here."
 )
+BY_MEAN_ACTION = "by its mean action the policy may keep it ('saddle dial')"
+
+Told = TypeVar("Told", f.LimitFinding, f.JointMultiplier)
 
 
 def spread_out(
@@ -53,8 +63,27 @@ def spread_out(
 
 def notes(finals: pl.DataFrame) -> list[str]:
     """What to know of runs that were spread out, where some were."""
+    return [SEEN_IN_TRAINING] if _are_spread_out(finals) else []
+
+
+def with_noise(found: Sequence[Told], finals: pl.DataFrame) -> tuple[Told, ...]:
+    """What was found of these runs at limits. Where they were spread out, a limit that is not
+    reached says that noise is a part of that.
+    """
+    if not _are_spread_out(finals):
+        return tuple(found)
+    return tuple(map(_with_noise, found))
+
+
+def _with_noise(found: Told) -> Told:
+    if found.status != "always above":
+        return found
+    return replace(found, reason=f"{found.reason}; {BY_MEAN_ACTION}")
+
+
+def _are_spread_out(finals: pl.DataFrame) -> bool:
     is_stratum = finals["run"] != finals["trained"]
-    return [SEEN_IN_TRAINING] if is_stratum.any() else []
+    return bool(is_stratum.any())
 
 
 def _strata(metrics: pl.LazyFrame, columns: list[str]) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from saddle.analysis import restrictiveness as rest
 from saddle.analysis.bootstrap import as_costs, interval
 from saddle.analysis.options import Options
 from saddle.analysis.published import recommended_limits
-from saddle.analysis.resolution import standard_error
+from saddle.analysis.resolution import standard_error, unit_of_limits
 from saddle.analysis.summary import estimate, numbers
 
 Quantity = Literal["return", "cost"]
@@ -277,23 +277,32 @@ def recommend(geo: Geometry, regimes: tuple[f.Regime, ...], task: str, unit: flo
     if arc is None:
         return Advice((), [])
     found, notes = [], []
+    unit = unit_of_limits(unit, float(arc.cost.max()))
     for regime in regimes:
         ends = np.interp([regime.cost_from, regime.cost_to], arc.cost, arc.place)
         middle = float(arc.at(arc.cost, np.array([ends.mean()]))[0])
-        least = max(unit, standard_error(_costs_within(geo.sweep, regime)))
+        noise = standard_error(_costs_within(geo.sweep, regime))
+        least = max(unit, noise)
         limit = None
         if least <= regime.cost_to:
             limit = rest.round_limit(middle, max(regime.cost_from, least), regime.cost_to, unit)
         if limit is None:
             notes.append(
                 f"No limit is recommended between the costs {regime.cost_from:.3g} and "
-                f"{regime.cost_to:.3g}, where the frontier is {regime.kind}: costs there cannot be "
-                f"told apart by less than {least:.3g}."
+                f"{regime.cost_to:.3g}, where the frontier is {regime.kind}: "
+                f"{_why_no_limit(regime, noise)}."
             )
             continue
         relation = _relation(regime, recommended_limits(task))
         found.append(f.Recommendation(limit, regime.kind, regime.reason, relation))
     return Advice(tuple(found), notes)
+
+
+def _why_no_limit(regime: f.Regime, noise: float) -> str:
+    """Why costs resolve no limit in a regime, whose mean costs have this standard error."""
+    if noise > regime.cost_to:
+        return f"mean costs there have a standard error of {noise:.3g}, which is more"
+    return "costs are counted in whole numbers, and none above their noise lies there"
 
 
 def _costs_within(sweep: prof.Sweep, regime: f.Regime) -> np.ndarray:

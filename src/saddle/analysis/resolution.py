@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 COUNTED = 1.0  # the unit of costs that are counted: one step, one collision
+FEW = 3.0  # units: a frontier that stays below is one of chances
 MOST_EPISODES = 100  # over which a cost may be a mean, where the table does not say
 MOST_GUESSED = 50.0  # of larger means rounding makes too many whole for some number of episodes
 ROUNDING = 2e-7  # relative, of a mean in 32 bits
@@ -56,6 +57,15 @@ def unit_of(finals: pl.DataFrame) -> float:
     """
     shown = finals["whole"].drop_nulls()
     return COUNTED if len(shown) and shown.all() else 0.0
+
+
+def unit_of_limits(unit: float, highest: float) -> float:
+    """The unit of limits on a frontier whose `highest` cost is known.
+
+    None (0) where mean costs stay below a few units: then they tell how likely a unit of cost is,
+    and a limit of 0.1 means something.
+    """
+    return unit if highest >= FEW * unit else 0.0
 
 
 def standard_error(costs: np.ndarray) -> float:

@@ -13,11 +13,10 @@ from rich.text import Text
 from saddle import tasks, trial
 from saddle.console import console
 from saddle.errors import SaddleError
-from saddle.inspection import Problem, bounds_of, of_actions, problems
+from saddle.inspection import Problem, bounds_of, of_actions, of_size, problems
 from saddle.learners import PPO
 from saddle.study import estimate
 from saddle.study.frontier import Wish, first_plan
-from saddle.study.plan import Plan
 from saddle.study.program import POPULATION
 from saddle.study.status import duration
 from saddle.tables import Column, print_table
@@ -27,6 +26,7 @@ from saddle.trial import Trial
 from saddle.verbs.exit_codes import FINISHED
 
 WRONG = 1  # exit code
+COLUMNS = (Column("", identifies=True), Column("", wraps=True))
 
 Row = tuple[str, str]
 
@@ -53,66 +53,105 @@ class Report:
     forecast: Forecast | None
     problems: list[Problem]
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a training would be."""
+        return any(problem.wrong for problem in self.problems)
+
 
 def check(task: str, quick: bool, as_json: bool) -> int:
     """Look at a task, print what there is to say, and return the exit code: 1 where a training
     would be wrong.
     """
-    report = examine(task, quick)
+    report = examine(task)
+    if not as_json:
+        _print(report)
+    if not quick and not report.is_wrong:
+        report = with_forecast(report)
+        if not as_json:
+            _print_forecast(report)
     if as_json:
         print(json.dumps(_facts(report), indent=2))
-    else:
-        _print(report)
-    return WRONG if any(problem.wrong for problem in report.problems) else FINISHED
+    return WRONG if report.is_wrong else FINISHED
 
 
-def examine(task: str, quick: bool = False) -> Report:
-    """Make the task, and play a random policy in it; quick: without the forecast.
+def examine(task: str) -> Report:
+    """Make the task, and play a random policy in it.
 
-    Epochs are those of `saddle train`; the forecast is of `saddle frontier`, which sizes its own.
+    Epochs are those of `saddle train`.
     """
     made = tasks.make(task)
     facts: Facts | None = None
     spec: TaskSpec | None = None
     seen: Trial | None = None
-    forecast: Forecast | None = None
     found: list[Problem] = []
     try:
         facts = getattr(made, "facts", None)
         spec = made.spec
         assert spec is not None
         seen = trial.play(made)
-        wish = Wish(task)
-        plan = first_plan(wish, spec)
         found = problems(spec, seen, PPO(), bounds_of(made))
+        found += of_size(spec, facts is not None and facts.pixels, _frontier_memory(task, spec))
         if facts is not None and not spec.choices:
             found += of_actions(facts.action_low, facts.action_high)
-        if not quick and not any(problem.wrong for problem in found):
-            forecast = _forecast(wish, plan)
     except SaddleError as error:
         found.append(Problem(str(error), wrong=True))
-    return Report(task, facts, spec, seen, forecast, found)
+    return Report(task, facts, spec, seen, None, found)
 
 
-def _forecast(wish: Wish, plan: Plan) -> Forecast:
-    """How long a frontier takes here, by timing the parts of an epoch."""
-    pace = estimate.of_task(wish.task, plan.learner, wish.seeds, POPULATION, plan.steps)
+def _frontier_memory(task: str, spec: TaskSpec) -> int:
+    """Bytes that the default frontier's policies take together here, roughly."""
+    wish = Wish(task)
+    learner = first_plan(wish, spec).learner
+    each = learner.member_bytes(spec.obs_dim, spec.action_dim, len(spec.constraints))
+    return wish.seeds * each
+
+
+def with_forecast(report: Report) -> Report:
+    """The same with how long a frontier takes here, by timing the parts of an epoch.
+
+    `saddle frontier` sizes its own epochs.
+    """
+    assert report.spec is not None
+    wish = Wish(report.task)
+    try:
+        plan = first_plan(wish, report.spec)
+        pace = estimate.of_task(wish.task, plan.learner, wish.seeds, POPULATION, plan.steps)
+    except SaddleError as error:
+        wrong = Problem(str(error), wrong=True)
+        return dataclasses.replace(report, problems=[*report.problems, wrong])
     training = pace.seconds(wish.seeds, plan.epochs_of(plan.learner))
-    return Forecast(training, wish.seeds, plan.steps)
+    forecast = Forecast(training, wish.seeds, plan.steps)
+    return dataclasses.replace(report, forecast=forecast)
 
 
 def _print(report: Report) -> None:
-    columns = (Column("", identifies=True), Column("", wraps=True))
-    print_table(console(), columns, _rows(report), title=report.task, heading=False)
+    print_table(console(), COLUMNS, _rows(report), title=report.task, heading=False)
     if not report.problems:
         console().print("\nnothing that would make a training wrong or slow")
         return
     console().print("")
+    _print_problems(report.problems)
+
+
+def _print_problems(found: list[Problem]) -> None:
     lines = []
-    for problem in report.problems:
+    for problem in found:
         mark = Text("wrong", style="red") if problem.wrong else Text("note", style="yellow")
         lines.append((mark, problem.text))
-    print_table(console(), columns, lines, heading=False)
+    print_table(console(), COLUMNS, lines, heading=False)
+
+
+def _print_forecast(report: Report) -> None:
+    """What measuring it has added, which took some time."""
+    console().print("")
+    if report.forecast is None:
+        _print_problems(report.problems[-1:])
+        return
+    shown = report.forecast
+    runs = f"a policy with a dial, {shown.seeds} seeds of {shown.steps:,} steps"
+    row = ("a frontier here", f"about {duration(shown.seconds)} ({runs})")
+    print_table(console(), COLUMNS, [row], heading=False)
 
 
 def _rows(report: Report) -> list[Row]:
@@ -126,10 +165,6 @@ def _rows(report: Report) -> list[Row]:
         rows += _of_trial(report.spec, report.trial)
     if facts is not None:
         rows += _of_environment(facts)
-    if report.forecast is not None:
-        shown = report.forecast
-        runs = f"a policy with a dial, {shown.seeds} seeds of {shown.steps:,} steps"
-        rows.append(("a frontier here", f"about {duration(shown.seconds)} ({runs})"))
     return rows
 
 

@@ -181,7 +181,7 @@ def test_components_of_a_vector_reward():
         ("toy_environments:Vector?reward=0&length=3", "info has note; the reward has 3 components"),
         ("toy_environments:Drift?cost=price&length=3", "no 'price'.*it has action, cost, speed"),
         ("toy_environments:Drift?cost=cost&cost=cost&length=3", "two costs are called 'cost'"),
-        ("toy_environments:Drift", "has no time limit.*--episode-length"),
+        ("toy_environments:Drift", "does not tell its time limit.*--episode-length"),
     ):
         with pytest.raises(SaddleError, match=words):
             _ = saddle.make(other).spec

@@ -72,11 +72,13 @@ class PPO(LearnerSettings):
     entropy: float = 0.0
     """Weight of the entropy bonus."""
     gamma: float = 0.99
-    """Discount of rewards."""
+    """Discount of rewards. 1 has no horizon where a time limit cuts episodes, since values go on
+    behind the cut.
+    """
     lam: float = 0.95
     """Of GAE, for rewards."""
     cost_gamma: float = 0.99
-    """Discount of costs."""
+    """Discount of costs. Below 1 where a time limit cuts episodes, as that of rewards."""
     cost_lam: float = 0.95
     """Of GAE, for costs."""
     standardise: Annotated[

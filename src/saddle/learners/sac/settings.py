@@ -80,9 +80,11 @@ class SAC(LearnerSettings):
     critic_lr: float = 1e-3
     """Adam's, also that of a tuned temperature; stays."""
     gamma: float = 0.99
-    """Discount of rewards."""
+    """Discount of rewards. 1 has no horizon where a time limit cuts episodes, since values go on
+    behind the cut.
+    """
     cost_gamma: float = 0.99
-    """Discount of costs."""
+    """Discount of costs. Below 1 where a time limit cuts episodes, as that of rewards."""
     polyak: float = 0.005
     """Share of the networks in their targets, each time these move."""
     alpha: float = 1e-5

@@ -2,6 +2,7 @@
 recommended.
 """
 
+import math
 from dataclasses import replace
 
 import polars as pl
@@ -27,6 +28,20 @@ def answers(
     if not missing:
         return findings
     return _joined(findings, analyze(runs, metrics, replace(options, limits=missing)))
+
+
+def asked(part: TaskFindings, options: Options) -> list[float]:
+    """The limits of `options` that this part is about, in the order in which they were asked for.
+
+    One constraint of several is asked about where the others keep the limits of its view.
+    """
+    view = part.constraint
+    if view is None:
+        return [limit for (limit,) in constraints.limit_sets(options.limits, part.task, ("cost",))]
+    others = tuple(math.inf if one.limit is None else one.limit for one in view.others)
+    called = (view.name, *(one.name for one in view.others))
+    sets = constraints.limit_sets(options.limits, part.task, called)
+    return [one[view.index] for one in sets if constraints.without(one, view.index) == others]
 
 
 def _limits(task: str, finals: pl.DataFrame, options: Options) -> set[float]:

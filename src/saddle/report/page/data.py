@@ -21,7 +21,7 @@ from saddle.analysis.text import joint_sentences
 from saddle.analysis.until_decided import decisions, sampling_notes
 from saddle.config import PUBLISHED_STEPS
 from saddle.errors import SaddleError
-from saddle.report.page.answers import answers
+from saddle.report.page.answers import answers, asked
 from saddle.report.page.curves import QUANTITIES
 from saddle.report.page.reproduce import reproduce
 from saddle.report.page.series import series
@@ -202,6 +202,7 @@ def _told(
     part = {key: shown(plain[key]) for key in SHOWN}
     part["critics"] = shown(plain.get("critics", []))
     part["constraint"] = constraints.title(found.constraint)
+    part["asked"] = shown(asked(found, options))
     part["published_comparison"] = shown(comparison_limits(found.task))
     joint = [one for one in findings.joint if one.algorithm == found.algorithm]
     part["together"] = joint_sentences(joint)

@@ -14,7 +14,7 @@ def plain_tables(data: dict[str, Any]) -> str:
 
 
 def _table(task: dict[str, Any]) -> str:
-    wanted = {cell["limit"] for cell in task["comparison"]}
+    wanted = {*task["asked"], *(cell["limit"] for cell in task["comparison"])}
     wanted |= {advice["limit"] for advice in task["recommended"]}
     rows = [finding for finding in task["limits"] if finding["limit"] in wanted or not wanted]
     head = "".join(f"<th>{name}</th>" for name in HEAD)

@@ -33,6 +33,8 @@ class Facts:
     """[obs_dim], -inf where nothing bounds an observation."""
     high: np.ndarray
     """[obs_dim]"""
+    pixels: bool
+    """Whether some of its observations are those of pictures."""
     action_low: np.ndarray
     """[action_dim], empty where actions are discrete."""
     action_high: np.ndarray
@@ -88,6 +90,7 @@ def facts_of(environment: Environment) -> Facts:
         choices=tuple(found["choices"]),
         low=_bounds(found["low"], -np.inf, found["obs_dim"]),
         high=_bounds(found["high"], np.inf, found["obs_dim"]),
+        pixels=found["pixels"],
         action_low=_bounds(found["action_low"], -np.inf, found["action_dim"]),
         action_high=_bounds(found["action_high"], np.inf, found["action_dim"]),
         limit=found["limit"],

@@ -43,7 +43,7 @@ class EnvironmentTask:
         length = self.environment.length or facts.limit
         if length is None:
             raise SaddleError(
-                f"{name} has no time limit; say after how many steps an episode is cut "
+                f"{name} does not tell its time limit; say after how many steps an episode is cut "
                 f"(--episode-length N, or length=N of saddle.Environment)"
             )
         constraints = facts.constraints

@@ -21,11 +21,12 @@ function showTask(index) {
   drawAll();
 }
 
-// A limit that runs were trained at, else a published one that the sweep reaches, else one worth testing at.
+// The first limit that was asked for, else one that runs were trained at, else a published one that the sweep reaches,
+// else one worth testing at.
 function firstLimit() {
-  const { limits, comparison, recommended, published_comparison: published } = state.task;
+  const { limits, asked, comparison, recommended, published_comparison: published } = state.task;
   const reached = published.find((limit) => limits.some((finding) => finding.limit === limit && finding.status === "reached"));
-  return comparison[0]?.limit ?? reached ?? recommended[0]?.limit ?? limits[Math.floor(limits.length / 2)]?.limit;
+  return asked[0] ?? comparison[0]?.limit ?? reached ?? recommended[0]?.limit ?? limits[Math.floor(limits.length / 2)]?.limit;
 }
 
 // Charts depend on the width of the page; everything that they show is in the state.
@@ -129,10 +130,11 @@ function namedSeries(rule, lambda) {
 }
 
 function chips() {
-  const { comparison, recommended, limits } = state.task;
+  const { asked, comparison, recommended, limits } = state.task;
   const reasons = new Map(state.task.published_comparison.map((limit) => [limit, "published"]));
   for (const cell of comparison) reasons.set(cell.limit, "trained at");
   for (const advice of recommended) reasons.set(advice.limit, reasons.has(advice.limit) ? `${reasons.get(advice.limit)}, ${advice.kind}` : `worth testing, ${advice.kind}`);
+  for (const limit of asked) reasons.set(limit, reasons.has(limit) ? `asked, ${reasons.get(limit)}` : "asked");
   const wanted = [...reasons].filter(([limit]) => limits.some((finding) => finding.limit === limit)).sort((a, b) => a[0] - b[0]);
   const buttons = wanted.map(([limit, why]) =>
     make("button", { type: "button", "data-limit": limit, text: `${plain(limit)} · ${why}`, onclick: () => setLimit(nearestLimit(limit)) }),

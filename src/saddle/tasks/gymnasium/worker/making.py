@@ -74,6 +74,7 @@ class Maker:
         elif "num_envs" in takes:
             env = self._make(num_envs=count, **options)
         else:
+            _check_needs_nothing_else(takes, options)
             env = self._make(**options)
         if hasattr(getattr(env, "spec", None), "episode_length"):
             raise Problem(
@@ -118,6 +119,21 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _check_needs_nothing_else(
+    takes: Mapping[str, inspect.Parameter], options: Mapping[str, Any]
+) -> None:
+    """Refuse what cannot be called with these options alone, since nobody gives it others."""
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = [one for one in takes.values() if one.kind not in variadic]
+    required = [one.name for one in named if one.default is inspect.Parameter.empty]
+    needed = [name for name in required if name not in options]
+    if needed:
+        raise Problem(
+            f"it cannot be made without {', '.join(needed)}; name a function of no arguments that "
+            f"makes it"
+        )
 
 
 def batch_size(env: Any) -> int:

@@ -16,7 +16,7 @@ from .episodes import Episodes
 from .making import Maker, batch_size, step_seconds, time_limit
 from .problem import Problem
 from .signals import Signals, Step, listed, read_step
-from .spaces import Actions, Flat, described, flat
+from .spaces import Actions, Flat, described, flat, has_pixels
 from .wire import MAKING, RESETTING, STEPPING
 
 MORE = 3  # worlds that are made to see how much memory one takes
@@ -48,6 +48,7 @@ def probe(maker: Maker, config: Mapping[str, Any], at: Callable[[int], None]) ->
     facts["spaces"] = _spaces(env.observation_space, env.action_space)
     facts["batch"] = 0
     facts["may_be_cut"] = True
+    facts["pixels"] = has_pixels(env.observation_space)
     facts["pictures"] = maker.can_draw(env)
     facts["way"] = saving.way_of(episodes, actions)
     facts["world_bytes"] = _world_bytes(maker)
@@ -67,6 +68,7 @@ def _of_batch(env: Any, size: int, maker: Maker, config: Mapping[str, Any]) -> d
     facts["spaces"] = _spaces(env.single_observation_space, env.single_action_space)
     facts["batch"] = size
     facts["may_be_cut"] = may_be_cut(env)
+    facts["pixels"] = has_pixels(env.single_observation_space)
     facts["pictures"] = False
     facts["way"] = None
     facts["world_bytes"] = 0

@@ -58,6 +58,18 @@ def flat(space: Any, what: str) -> Flat:
     )
 
 
+def has_pixels(space: Any) -> bool:
+    """Whether some part of the space holds pictures: a Box of bytes with rows, columns and
+    channels.
+    """
+    kind = kind_of(space)
+    if kind == "Dict":
+        return any(has_pixels(part) for part in space.spaces.values())
+    if kind == "Tuple":
+        return any(has_pixels(part) for part in space.spaces)
+    return kind == "Box" and len(space.shape) >= 3 and np.dtype(space.dtype) == np.uint8
+
+
 def _bounds(space: Any) -> tuple[np.ndarray, np.ndarray]:
     """Of a Box, in C's order."""
     shape = tuple(space.shape)
