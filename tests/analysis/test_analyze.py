@@ -15,6 +15,7 @@ from saddle.analysis.dials import BY_MEAN_ACTION, SEEN_IN_TRAINING, spread_out
 from saddle.analysis.margin import replicate_sds, rule_margin
 from saddle.analysis.published import table
 from saddle.analysis.simulate import BEND, LAMBDAS, LINE, STEPS, TRUTHS, Truth, simulate
+from saddle.analysis.simulate_several import TwoCosts, simulate_two
 
 QUIET = [
     Truth(truth.task, truth.cost, truth.gain, truth.limits, cost_noise=0.004, return_noise=0.005)
@@ -66,6 +67,16 @@ def test_limits_that_a_dial_does_not_reach_are_told_with_the_noise_of_training()
     said = {at.status: at.reason for at in part.limits}
     assert "not reachable" in said["always above"] and said["always above"].endswith(BY_MEAN_ACTION)
     assert BY_MEAN_ACTION not in said["reached"] + said["always below"]
+
+
+def test_so_are_those_of_several_constraints():
+    axis = (0.5, 2.0)
+    runs, metrics = simulate_two(TwoCosts(), np.random.default_rng(0), [axis, axis], seeds=2)
+    as_strata = runs.with_columns(("dial-" + pl.col("run")).alias("trained"))
+    (star,) = analyze(as_strata, metrics, Options(limits=((0.01, 1e3),))).joint
+    beyond, within = star.multipliers
+    assert beyond.status == "always above" and beyond.reason.endswith(BY_MEAN_ACTION)
+    assert BY_MEAN_ACTION not in within.reason
 
 
 def test_regimes_are_those_of_the_truth(quiet):

@@ -144,7 +144,11 @@ def _task(
         own = [one for one in sets if constraints.without(one, view.index) == view.others]
         limits = sorted({one[view.index] for one in own})
         found.append(_view(part, view, limits, several.look(view), options))
-    joint = [joint_lambda(several, part.task, part.algorithm, part.called, one) for one in sets]
+    joint = []
+    for one in sets:
+        star = joint_lambda(several, part.task, part.algorithm, part.called, one)
+        multipliers = dials.with_noise(star.multipliers, part.finals)
+        joint.append(dataclasses.replace(star, multipliers=multipliers))
     return found, joint
 
 

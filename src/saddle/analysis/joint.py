@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from saddle.analysis import dials
 from saddle.analysis import findings as f
 from saddle.analysis import profile as prof
 from saddle.analysis.constraints import View, without
@@ -42,7 +41,6 @@ def joint_lambda(
         multipliers, expected, reason = finder.in_common()
     else:
         multipliers, expected, reason = finder.nowhere()
-    multipliers = dials.with_noise(multipliers, several.finals)
     level = several.options.level
     violating = violating_any(several.finals, limits, multipliers, level)
     return f.JointLambda(task, algorithm, multipliers, expected, reason, violating)
