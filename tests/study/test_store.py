@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from saddle import files
 from saddle.errors import SaddleError
 from saddle.study import writer
 from saddle.study.columns import METRICS, RUNS, metrics_frame, runs_frame, typed_metrics
+from saddle.study.export import export_csv
 
 
 def rows_of(unit, runs, **more):
@@ -82,6 +84,17 @@ def test_a_unit_that_a_newer_saddle_went_on_with_has_more_columns_from_then_on(t
     writer.write_chunk(study.path, "u0", 2, 4, metrics_frame(["a"], 2, later))
     assert study.metrics["new"].to_list() == [None, None, 1.0, 1.0]
     assert study.metrics["cost"].to_list() == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["S[1]", "S?", "file:S", "~"])
+def test_a_directory_of_any_name_is_read_as_itself(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    for place, run in (("S1", "another"), (name, "own")):
+        study = make(Path(place), {"u": [run]})
+        writer.write_chunk(study.path, "u", 0, 2, metrics_frame([run], 0, epochs_of(1, 2)))
+    assert study.metrics["run"].to_list() == ["own", "own"]
+    _, metrics = export_csv(study, Path(name) / "csv")
+    assert pl.read_csv(metrics.read_bytes())["run"].to_list() == ["own", "own"]
 
 
 def test_plain_polars_reads_the_same_tables(tmp_path):

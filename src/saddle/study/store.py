@@ -93,7 +93,8 @@ class Study:
                 alike.setdefault(columns, []).extend(files)
         if not alike:
             return pl.LazyFrame(schema=METRICS)
-        return pl.concat([pl.scan_parquet(files) for files in alike.values()], how="diagonal")
+        frames = [_scan(files) for files in alike.values()]
+        return pl.concat(frames, how="diagonal")
 
     def _by_columns(self, files: list[Path]) -> dict[tuple[str, ...], list[Path]]:
         """A unit's files by what columns they have: the same in all, unless a later Saddle, which
@@ -101,11 +102,11 @@ class Study:
         """
         found: dict[tuple[str, ...], list[Path]] = {}
         with self.reading():
-            ends = {tuple(pl.read_parquet_schema(file)) for file in {*files[:1], *files[-1:]}}
+            ends = {_columns_of(file) for file in {*files[:1], *files[-1:]}}
             if len(ends) == 1:
                 return {ends.pop(): files}
             for file in files:
-                found.setdefault(tuple(pl.read_parquet_schema(file)), []).append(file)
+                found.setdefault(_columns_of(file), []).append(file)
         return found
 
     @contextlib.contextmanager
@@ -280,6 +281,17 @@ def read_manifest(path: Path) -> dict[str, Any]:
             f"upgrade Saddle"
         )
     return manifest
+
+
+def _scan(files: Sequence[Path]) -> pl.LazyFrame:
+    """The rows of Parquet files, lazily."""
+    # Polars takes a name with brackets for a pattern, and `file:x` or `~` for another place
+    return pl.scan_parquet([file.absolute() for file in files], glob=False)
+
+
+def _columns_of(file: Path) -> tuple[str, ...]:
+    """The names of a Parquet file's columns."""
+    return tuple(pl.read_parquet_schema(file.absolute()))
 
 
 def _ends_well(file: Path) -> bool:
