@@ -29,7 +29,6 @@ from saddle.config import (
 from saddle.learners import PPO, LearnerSettings
 from saddle.machine import show_cores_to_jax
 from saddle.multipliers import Fixed, Rule
-from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
 from saddle.study.listener import CallbackError, EpochDone, Listener
 from saddle.study.local import Worker
@@ -39,6 +38,7 @@ from saddle.study.program import POPULATION, factory
 from saddle.study.sequential import UntilDecided
 from saddle.study.stop import Stopper
 from saddle.study.store import Study, folder_of
+from saddle.study.sweep import open_sweep, sweep_of
 from saddle.study.until_decided import open_study_of, run_study_of
 from saddle.study.view import NotebookBars, view
 from saddle.tasks.gymnasium.costs import CostLike
@@ -131,7 +131,7 @@ def run_study(
         _listening(callbacks, progress) as shown,
         tracked(shown, study, kinds) as listener,
     ):
-        source = open_sweep(swept)
+        source = open_sweep(sweep_of(study, swept))
 
         def carry_out(study: Study) -> None:
             Worker(study, factory(POPULATION), plan.chunk, listener, stop, source).work()

@@ -5,6 +5,7 @@ mistake.
 import io
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -71,6 +72,16 @@ def test_a_study_in_another_layout_and_precision(file, tmp_path, capsys):
     with pytest.raises(SaddleError, match="precision is bf16 there, highest here"):
         run(file, out, resume=True, layout="wide", program=FAKE)
     assert run(file, out, resume=True, layout="wide", precision="bf16", program=FAKE) == 0
+
+
+def test_the_command_to_go_on_with_has_what_was_given(file, tmp_path, capsys):
+    out = tmp_path / "my study"
+    given = {"members": 3, "precision": "tf32", "published": True, "layout": "study"}
+    assert run(file, out, limit_time="0s", program=FAKE, **given) == 3
+    line = capsys.readouterr().out.splitlines()[-1]
+    command = shlex.split(line.partition("go on with: ")[2])
+    options = ["--members", "3", "--layout", "study", "--precision", "tf32", "--published"]
+    assert command == ["saddle", "study", "run", file, "--out", str(out), *options, "--resume"]
 
 
 def test_another_layout_has_worlds_of_its_own(file):

@@ -20,6 +20,7 @@ from saddle.study.plan import MOST_MEMBERS, Plan, Run
 from saddle.study.plan_dict import HOW_IT_RUNS, to_dict
 from saddle.study.sequential import UntilDecided
 from saddle.study.store import MANIFEST, Study
+from saddle.study.sweep import check_sweep, facts_of_sweep, sweep_of
 from saddle.study.toml import plan_from
 from saddle.study.writer import Taken, check_writable, create, hardware, manifest, write_runs
 
@@ -45,7 +46,7 @@ def prepare(
 ) -> Study:
     """The study's directory, made with all runs planned, or found with the same plan in it."""
     if (out / MANIFEST).exists():
-        return _existing(plan, out, resume)
+        return _existing(plan, out, resume, sweep)
     check_tasks(plan)
     check_sweep(plan, sweep)
     check_writable(out)
@@ -57,18 +58,20 @@ def prepare(
             write_runs(folder, unit, runs_frame([row_of(plan, unit, run) for run in some]))
 
     facts = manifest(plan.name, plan.learner.precision, to_dict(plan), machine)
+    facts |= facts_of_sweep(sweep)
     try:
         create(out, facts, fill)
     except Taken:
-        return _existing(plan, out, resume)
+        return _existing(plan, out, resume, sweep)
     return Study(out)
 
 
-def _existing(plan: Plan, out: Path, resume: bool) -> Study:
+def _existing(plan: Plan, out: Path, resume: bool, sweep: Path | None) -> Study:
     study = Study(out)
     _same_plan(plan, study)
     if not resume:
         raise SaddleError(f"{out} holds this study already; add {RESUMED}, to go on with it")
+    check_sweep(plan, sweep_of(study, sweep))
     for remedy in study.lost_units():
         raise SaddleError(remedy)
     check_writable(out)
@@ -121,23 +124,6 @@ def check_tasks(plan: Plan) -> None:
                 f"{run.task} has {constraints(run.task)} constraint(s), but stage {run.stage!r} "
                 f"gives "
                 f"{len(run.limit)} limit(s); give one per constraint"
-            )
-
-
-def check_sweep(plan: Plan, sweep: Path | None) -> None:
-    """Runs at lambda* have a sweep that gives it: a stage of this plan, or of the study `sweep`."""
-    source = set(Study(sweep).runs["stage"]) if sweep else set()
-    for stage in plan.stages:
-        star = stage.lambda_star
-        if star and star not in {other.name for other in plan.stages} | source:
-            where = (
-                f"{sweep} has no such stage"
-                if sweep
-                else "name the study that holds it (--sweep DIR, or sweep=DIR)"
-            )
-            raise SaddleError(
-                f"stage {stage.name!r} takes lambda* from a stage {star!r} that is not in this "
-                f"plan; {where}"
             )
 
 

@@ -80,7 +80,7 @@ def manifest(
     return {
         "schema": SCHEMA,
         "name": name,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "saddle": saddle.__version__,
         "versions": {"python": platform.python_version(), **_versions()},
         "git": _git_revision(),
