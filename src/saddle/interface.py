@@ -6,6 +6,10 @@ Progress is a callback: `on_epoch` is called after every epoch with what was mea
 notebook there is a bar as well, which `progress=False` leaves out; `progress=True` shows one in a
 terminal too. `log` names where metrics go besides the store: 'tensorboard', 'wandb', 'mlflow', or a
 class of one's own (`saddle.trackers.Tracker`).
+
+Ctrl-C and SIGTERM end a training after the epoch at hand, when all of it is saved, and a second one
+at once. Ctrl-C then raises KeyboardInterrupt, and SIGTERM does what it does without Saddle: what
+comes after the training in a program is not begun. `resume=True` goes on with it.
 """
 
 import contextlib
@@ -136,7 +140,9 @@ def run_study(
         def carry_out(study: Study) -> None:
             Worker(study, factory(POPULATION), plan.chunk, listener, stop, source).work()
 
-        return run_study_of(plan, study, listener, carry_out)
+        study = run_study_of(plan, study, listener, carry_out)
+    until.pass_on()
+    return study
 
 
 def frontier(
@@ -199,7 +205,9 @@ def frontier(
         _listening(callbacks, progress) as shown,
         tracked(shown, study, kinds) as listener,
     ):
-        return train_frontier(study, wish, spec.constraints, stop, listener)
+        study = train_frontier(study, wish, spec.constraints, stop, listener)
+    until.pass_on()
+    return study
 
 
 def training_plan(

@@ -115,6 +115,15 @@ class Stopper:
         self.refused = self.refused or stopping
         return stopping
 
+    def pass_on(self) -> None:
+        """Do what a signal that was heard does without this: Ctrl-C is a KeyboardInterrupt, and
+        SIGTERM comes again. Called after the context, when the program's own handlers are back.
+        """
+        if self.signal == signal.SIGINT:
+            raise KeyboardInterrupt
+        if self.signal is not None:
+            signal.raise_signal(self.signal)
+
     @property
     def why(self) -> str:
         """The reason, for a person."""

@@ -1,0 +1,53 @@
+"""Studies from Python programs, with a learner that costs nothing."""
+
+import os
+import signal
+
+import pytest
+from fake import FakeProgram
+from helpers import small
+
+import saddle
+from saddle import interface
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch):
+    monkeypatch.setattr(interface, "factory", lambda name: FakeProgram)
+
+
+def signals_itself(number):
+    """A callback that sends this process a signal after the second epoch."""
+
+    def on_epoch(done):
+        if done.epoch == 2:
+            os.kill(os.getpid(), number)
+
+    return on_epoch
+
+
+def is_safe(path):
+    """Whether a study that was stopped goes on to its end."""
+    stopped = saddle.open_study(path)
+    states = [stopped.progress(unit).get("state") for unit in stopped.units()]
+    ended = saddle.run_study(small(), path, resume=True)
+    return "stopped" in states and ended.finished
+
+
+def test_ctrl_c_reaches_the_program_once_all_is_saved(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        saddle.run_study(small(), tmp_path / "s", on_epoch=signals_itself(signal.SIGINT))
+    assert signal.getsignal(signal.SIGINT) is before
+    assert is_safe(tmp_path / "s")
+
+
+def test_sigterm_comes_again_once_all_is_saved(tmp_path, monkeypatch):
+    heard = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+    try:
+        saddle.run_study(small(), tmp_path / "s", on_epoch=signals_itself(signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert heard == [signal.SIGTERM]
+    assert is_safe(tmp_path / "s")
