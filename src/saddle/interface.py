@@ -314,7 +314,7 @@ class _Callbacks:
 
     def epoch(self, done: EpochDone) -> None:
         if self.on_epoch is not None:
-            _called(self.on_epoch, done)
+            _called(self.on_epoch, done.copied())
         if self.bar is not None:
             self.bar.epoch(done)
 

@@ -51,3 +51,14 @@ def test_sigterm_comes_again_once_all_is_saved(tmp_path, monkeypatch):
         signal.signal(signal.SIGTERM, before)
     assert heard == [signal.SIGTERM]
     assert is_safe(tmp_path / "s")
+
+
+def test_a_callback_may_change_what_it_is_given(tmp_path):
+    def on_epoch(done):
+        done.metrics["return"] *= 0
+        done.metrics["seconds"] = done.seconds
+        del done.metrics["cost"]
+
+    plain = saddle.run_study(small(), tmp_path / "plain")
+    study = saddle.run_study(small(), tmp_path / "s", on_epoch=on_epoch)
+    assert study.metrics.equals(plain.metrics, null_equal=True)
