@@ -10,7 +10,7 @@ from saddle.errors import SaddleError
 from saddle.learners import PPO, LearnerSettings
 from saddle.multipliers import Fixed, Rule
 from saddle.study import room
-from saddle.study.names import cell_name, run_name, variant_name
+from saddle.study.names import cell_name, run_name, task_names, variant_name
 from saddle.study.sequential import Round, UntilDecided
 from saddle.study.stage import Condition, Limit, Stage, check_no_doubles, conditions
 
@@ -234,23 +234,29 @@ def runs_of_round(plan: Plan, added: Round) -> list[Run]:
 def first_runs(plan: Plan) -> list[Run]:
     """All runs but those of added seeds."""
     found: list[Run] = []
+    called = task_names(plan.tasks)
     for stage, task in itertools.product(plan.stages, plan.tasks):
         for learner in plan.learners_of(stage):
             pace = plan.pace_of(learner) if plan.scale_rates else 1.0
             for condition in conditions(stage, task, pace):
-                found += _runs_of_cell(plan, stage, task, learner, condition)
+                found += _runs_of_cell(plan, stage, task, called[task], learner, condition)
     return found
 
 
 def _runs_of_cell(
-    plan: Plan, stage: Stage, task: str, learner: LearnerSettings, condition: Condition
+    plan: Plan,
+    stage: Stage,
+    task: str,
+    called: str,
+    learner: LearnerSettings,
+    condition: Condition,
 ) -> list[Run]:
-    """One run for each seed of the plan."""
-    cell = cell_name(task, learner, plan.learner, condition.label)
+    """One run for each seed of the plan. `called` is the task in their names."""
+    cell = cell_name(called, learner, plan.learner, condition.label)
     found = []
     for seed in plan.seeds:
         run = Run(
-            name=run_name(task, learner, plan.learner, condition.label, seed),
+            name=run_name(called, learner, plan.learner, condition.label, seed),
             stage=stage.name,
             task=task,
             learner=learner,

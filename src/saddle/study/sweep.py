@@ -3,6 +3,7 @@
 A study remembers it from its beginning: runs at the lambda* of two sweeps would look alike.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,12 @@ def facts_of_sweep(sweep: Path | None) -> dict[str, Any]:
         return {SWEEP: None}
     created = Study(sweep).manifest.get("created")
     return {SWEEP: {"path": str(sweep.resolve()), "created": created}}
+
+
+def same_sweep(manifests: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether studies took lambda* from the same one, as far as it is known."""
+    known = [facts[SWEEP] for facts in manifests if facts.get(SWEEP)]
+    return len({facts["created"] for facts in known}) < 2
 
 
 def sweep_of(study: Study, given: Path | None) -> Path | None:
