@@ -62,3 +62,9 @@ def test_a_callback_may_change_what_it_is_given(tmp_path):
     plain = saddle.run_study(small(), tmp_path / "plain")
     study = saddle.run_study(small(), tmp_path / "s", on_epoch=on_epoch)
     assert study.metrics.equals(plain.metrics, null_equal=True)
+
+
+def test_what_is_no_tracker_is_one_line(tmp_path):
+    with pytest.raises(saddle.SaddleError, match="log has 3; give names of trackers"):
+        saddle.run_study(small(), tmp_path / "s", log=[3])
+    assert not (tmp_path / "s").exists()
