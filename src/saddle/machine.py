@@ -6,9 +6,10 @@ import contextlib
 import os
 import sys
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
 
 VARIABLE = "SADDLE_CORES"
+PLATFORMS = "JAX_PLATFORMS"
 JAX_VARIABLE = "JAX_NUM_CPU_DEVICES"
 
 
@@ -32,6 +33,20 @@ def cores_to_use() -> int:
             f"to use all"
         )
     return int(value)
+
+
+def check_device() -> None:
+    """JAX has a device to compute on."""
+    import jax
+
+    try:
+        jax.devices()
+    except (RuntimeError, AssertionError) as error:
+        asked = os.environ.get(PLATFORMS) or jax.config.jax_platforms
+        why = f"none of {PLATFORMS}={asked}" if asked else first_line(error)
+        raise SaddleError(
+            f"JAX finds no device to compute on ({why}); set {PLATFORMS} to cpu, or unset it"
+        ) from None
 
 
 def show_cores_to_jax() -> None:

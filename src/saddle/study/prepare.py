@@ -9,7 +9,9 @@ from typing import Any
 from saddle import tasks
 from saddle.config import USUAL_LIMIT, Member
 from saddle.errors import RESUMED, SaddleError
+from saddle.float32 import in_float32
 from saddle.learners import LearnerSettings, learner_to_dict
+from saddle.machine import check_device
 from saddle.multipliers import Fixed, rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
@@ -178,10 +180,12 @@ def members_that_fit(task: str, learner: LearnerSettings) -> int:
     return there // each
 
 
+@in_float32
 def member_bytes(task: str, learner: LearnerSettings) -> int:
     """Memory that one more member of a population takes, roughly."""
     from saddle.population import Population
 
+    check_device()
     limits = (USUAL_LIMIT,) * constraints(task)
     alone = Member(0, learner.usual_rule(), limits)
     return Population(task, learner, [alone], learner.steps_per_epoch).member_bytes
