@@ -124,8 +124,8 @@ def run_study(
     of_kind("plan", plan, Plan, "a saddle.Plan")
     if until_decided is not None:
         plan = dataclasses.replace(plan, until_decided=until_decided)
-    path = path_of("out", out, "the directory to train in")
-    swept = None if sweep is None else path_of("sweep", sweep)
+    path = path_of("out", out, "the directory to train in").absolute()
+    swept = None if sweep is None else path_of("sweep", sweep).absolute()
     kinds = tracker_kinds(log)
     callbacks = _Callbacks(on_epoch, on_message)
     until = Stopper(limit_seconds)
@@ -194,7 +194,7 @@ def frontier(
     wish = Wish(
         name, sets_of_limits(limits), whole("seeds", seeds), count, lambdas, learner, method
     )
-    path = path_of("out", f"frontier-{short(name)}" if out is None else out)
+    path = path_of("out", f"frontier-{short(name)}" if out is None else out).absolute()
     kinds = tracker_kinds(log)
     callbacks = _Callbacks(on_epoch, on_message)
     until = Stopper(limit_seconds)

@@ -7,6 +7,7 @@ import os
 import sys
 
 from saddle.errors import SaddleError, first_line
+from saddle.words import counted
 
 VARIABLE = "SADDLE_CORES"
 PLATFORMS = "JAX_PLATFORMS"
@@ -32,6 +33,9 @@ def cores_to_use() -> int:
             f"{VARIABLE} is {value!r}; set it to a whole number of cores, 1 or more, or unset it "
             f"to use all"
         )
+    most = os.cpu_count() or 1
+    if int(value) > most:
+        raise SaddleError(f"{VARIABLE} is {value}, and this machine has {counted(most, 'core')}")
     return int(value)
 
 

@@ -68,3 +68,15 @@ def test_what_is_no_tracker_is_one_line(tmp_path):
     with pytest.raises(saddle.SaddleError, match="log has 3; give names of trackers"):
         saddle.run_study(small(), tmp_path / "s", log=[3])
     assert not (tmp_path / "s").exists()
+
+
+def test_a_callback_may_go_to_another_folder(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    sweep = saddle.run_study(small(stages=small().stages[:1]), "sweep")
+    plan = small(stages=small().stages[1:])
+    study = saddle.run_study(
+        plan, "s", sweep="sweep", on_epoch=lambda done: os.chdir(tmp_path / "elsewhere")
+    )
+    assert study.finished and sweep.finished and study.path == tmp_path / "s"
+    assert not list((tmp_path / "elsewhere").iterdir())

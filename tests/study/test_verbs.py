@@ -225,6 +225,13 @@ def test_on_a_terminal_it_is_bars_and_a_live_table(tmp_path, monkeypatch):
     assert "PointCircle1-ppo-star-00" in table.file.getvalue()  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("every", ["-1", "nan", "1e300"])
+def test_a_time_that_cannot_be_waited_is_one_line(every, tmp_path, capsys):
+    study, _ = work(small(), tmp_path / "s")
+    assert main(["study", "watch", str(study.path), "--every", every]) == 2
+    assert "--every is" in capsys.readouterr().err
+
+
 def test_show_counts_and_estimates(file, capsys):
     assert main(["study", "show", "paper", "--no-calibrate", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
