@@ -35,7 +35,7 @@ def fitting(value: Any, hint: Any) -> Any:
         return _fitting_one_of(value, arguments)
     if origin is Literal:
         return _checked(value, isinstance(value, str | int) and value in arguments)
-    if isinstance(value, range) and hint == Sequence[int]:
+    if hint == Sequence[int] and _is_range(value):
         return value  # it may be longer than memory has room for
     if origin in _SEVERAL:
         _checked(value, isinstance(value, list | tuple))
@@ -72,6 +72,10 @@ def _checked(value: Any, fits: bool) -> Any:
     if not fits:
         raise Unfit
     return value
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, range)
 
 
 def _is_number(value: Any) -> bool:

@@ -46,7 +46,7 @@ def check_device() -> None:
     try:
         jax.devices()
     except (RuntimeError, AssertionError) as error:
-        asked = os.environ.get(PLATFORMS) or jax.config.jax_platforms
+        asked = os.environ.get(PLATFORMS)
         why = f"none of {PLATFORMS}={asked}" if asked else first_line(error)
         raise SaddleError(
             f"JAX finds no device to compute on ({why}); set {PLATFORMS} to cpu, or unset it"

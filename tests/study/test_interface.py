@@ -2,6 +2,7 @@
 
 import os
 import signal
+from typing import Any
 
 import pytest
 from fake import FakeProgram
@@ -65,8 +66,9 @@ def test_a_callback_may_change_what_it_is_given(tmp_path):
 
 
 def test_what_is_no_tracker_is_one_line(tmp_path):
+    log: Any = [3]
     with pytest.raises(saddle.SaddleError, match="log has 3; give names of trackers"):
-        saddle.run_study(small(), tmp_path / "s", log=[3])
+        saddle.run_study(small(), tmp_path / "s", log=log)
     assert not (tmp_path / "s").exists()
 
 

@@ -1,5 +1,6 @@
 """Merging and exporting."""
 
+import dataclasses
 import json
 
 import polars as pl
@@ -104,9 +105,9 @@ def test_units_cut_differently_share_their_runs(tmp_path, whole):
 
 def test_a_run_that_began_from_a_policy_gets_a_name_without_slashes(tmp_path):
     stages = (Stage("sweep", lambdas=(1.0,)),)
-    settings = {"steps_per_epoch": 100, "worlds": 1}
-    first, _ = work(small(stages=stages, learner=PPO(**settings)), tmp_path / "a")
-    warm = PPO(**settings, start="first/policies/run")
+    cold = PPO(steps_per_epoch=100, worlds=1)
+    first, _ = work(small(stages=stages, learner=cold), tmp_path / "a")
+    warm = dataclasses.replace(cold, start="first/policies/run")
     second, _ = work(small(stages=stages, learner=warm), tmp_path / "b")
     both = merge([first.path, second.path], tmp_path / "c")
     renamed = [run for run in both.runs["run"] if "start" in run]

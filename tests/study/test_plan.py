@@ -4,6 +4,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -309,17 +310,22 @@ def test_files_that_are_no_study(tmp_path):
         presets.load("paper-hoper")
 
 
+def of_anything(kind: Any, **fields: Any) -> Any:
+    """What a program makes whose types nobody has checked."""
+    return kind(**fields)
+
+
 def test_a_program_may_write_a_plan_as_a_study_file_does():
-    stage = Stage("compare", rules=[PID()], limits=(10, 25))
+    stage = of_anything(Stage, name="compare", rules=[PID()], limits=(10, 25))
     assert stage.limits == ((10.0,), (25.0,)) and stage.rules == (PID(),)
-    by_task = Stage("compare", rules=(PID(),), limits={TASK: np.array([10, 25])})
+    by_task = of_anything(Stage, name="compare", rules=(PID(),), limits={TASK: np.array([10, 25])})
     assert by_task.limits == {TASK: ((10.0,), (25.0,))}
-    two = Stage("compare", rules=(PID(),), limits=[(10, 25), (5, 5)])
+    two = of_anything(Stage, name="compare", rules=(PID(),), limits=[(10, 25), (5, 5)])
     assert two.limits == ((10.0, 25.0), (5.0, 5.0))
-    plan = Plan(tasks=[TASK], stages=[stage], seeds=5, steps=3e6, members=np.int64(4))
+    plan = of_anything(Plan, tasks=[TASK], stages=[stage], seeds=5, steps=3e6, members=np.int64(4))
     assert plan.seeds == (0, 1, 2, 3, 4) and plan.tasks == (TASK,)
     assert (type(plan.steps), type(plan.members)) == (int, int)
-    seeds = Plan(tasks=(TASK,), stages=(stage,), seeds=np.arange(3)).seeds
+    seeds = of_anything(Plan, tasks=(TASK,), stages=(stage,), seeds=np.arange(3)).seeds
     assert seeds == (0, 1, 2) and {type(seed) for seed in seeds} == {int}
     assert plan_from(json.loads(json.dumps(to_dict(plan)))) == plan
 
@@ -367,19 +373,24 @@ def test_what_is_no_plan_is_one_line(fields, complaint):
 
 
 def test_settings_of_seeds_until_decided_are_of_their_types():
-    assert UntilDecided(most=1e2).most == 100
+    assert of_anything(UntilDecided, most=1e2).most == 100
     with pytest.raises(SaddleError, match="until decided: most is 'x'; it must be a whole number"):
-        UntilDecided(most="x")
+        of_anything(UntilDecided, most="x")
+
+
+STAGES = (
+    Stage("sweep", lambdas=(0.1, 1.0)),
+    Stage("compare", rules=(PID(kp=1), PID()), limits=((1.0,),)),
+)
 
 
 @pytest.mark.parametrize("most", [3_000_000_000, 10**20])
 def test_more_seeds_until_decided_than_memory_has_room_for_are_refused(most):
-    stages = (Stage("sweep", lambdas=(0.1, 1.0)), Stage("c", rules=(PID(kp=1), PID()), limits=(1,)))
     with pytest.raises(SaddleError, match=f"{most} seeds of 4 run.s. each do not fit into memory"):
-        Plan(tasks=(TASK,), stages=stages, until_decided=UntilDecided(most=most))
+        Plan(tasks=(TASK,), stages=STAGES, until_decided=UntilDecided(most=most))
 
 
 def test_of_many_rounds_the_first_and_the_last_are_said():
-    stages = (Stage("sweep", lambdas=(0.1, 1.0)), Stage("c", rules=(PID(kp=1), PID()), limits=(1,)))
-    plan = Plan(tasks=(TASK,), stages=stages, seeds=3, until_decided=UntilDecided(most=3000))
+    wish = UntilDecided(most=3000)
+    plan = Plan(tasks=(TASK,), stages=STAGES, seeds=range(3), until_decided=wish)
     assert "after 3, 6, 9, 12, 15, 18 … 3000 seeds" in rounds_words(plan)

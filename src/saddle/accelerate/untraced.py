@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import jax
+import jax.numpy as jnp
 
 X = TypeVar("X")
 
@@ -18,7 +19,7 @@ def untraced(run: Callable[[], X]) -> X:
     otherwise than they are in a program, and those of Pallas not at all.) The precision is a
     thread's own as well, and handed on.
     """
-    precise = jax.config.jax_enable_x64
+    precise = jnp.result_type(float) == jnp.float64
 
     def run_alike() -> X:
         with jax.enable_x64(precise):
