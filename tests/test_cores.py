@@ -126,7 +126,10 @@ def test_without_padding_every_core_has_as_many(members):
     assert cores.count == (2 if members % 2 == 0 else 1)
 
 
-SHOWN = "import saddle.machine as m; m.show_cores_to_jax(); import jax; print(len(jax.devices()))"
+SHOWN = (
+    "import os; os.cpu_count = lambda: 4; import saddle.machine as m; m.show_cores_to_jax(); "
+    "import jax; print(len(jax.devices()))"
+)
 LATE = "import jax; jax.config.update('jax_platforms', 'cpu'); " + SHOWN
 TOO_LATE = "import jax; jax.devices(); " + SHOWN
 
@@ -155,4 +158,13 @@ def test_jax_sees_the_cores_unless_it_was_told_otherwise(code, wanted, told, see
 def test_cores_that_are_no_number(value, monkeypatch):
     monkeypatch.setenv("SADDLE_CORES", value)
     with pytest.raises(SaddleError, match=r"SADDLE_CORES is .*; set it to a whole number of cores"):
+        machine.cores_to_use()
+
+
+def test_more_cores_than_there_are_are_refused(monkeypatch):
+    monkeypatch.setattr(machine.os, "cpu_count", lambda: 2)
+    monkeypatch.setenv("SADDLE_CORES", "2")
+    assert machine.cores_to_use() == 2
+    monkeypatch.setenv("SADDLE_CORES", "99999")
+    with pytest.raises(SaddleError, match="SADDLE_CORES is 99999, and this machine has 2 cores"):
         machine.cores_to_use()

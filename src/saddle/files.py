@@ -46,6 +46,8 @@ def replacing(
     what to do when the disk is full; durable: whether the file survives a power cut right after,
     which costs a disk some milliseconds; previous: where what was at `path` goes, if it is kept.
     """
+    if not path.name:
+        raise WriteError(f"cannot write {path}: it is a folder; give the name of a file")
     unfinished = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

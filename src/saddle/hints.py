@@ -8,7 +8,7 @@ import math
 import numbers
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from saddle.errors import SaddleError
@@ -35,6 +35,8 @@ def fitting(value: Any, hint: Any) -> Any:
         return _fitting_one_of(value, arguments)
     if origin is Literal:
         return _checked(value, isinstance(value, str | int) and value in arguments)
+    if hint == Sequence[int] and _is_range(value):
+        return value  # it may be longer than memory has room for
     if origin in _SEVERAL:
         _checked(value, isinstance(value, list | tuple))
         return tuple(fitting(entry, arguments[0]) for entry in value)
@@ -47,6 +49,14 @@ def fitting(value: Any, hint: Any) -> Any:
     if isinstance(hint, type):
         return _checked(value, isinstance(value, hint))
     return value
+
+
+def listed(value: Any) -> Any:
+    """What Python programs have several values in, such as an array, as a list; tuples, lists,
+    ranges and what is no such thing as they are.
+    """
+    is_one = isinstance(value, str | bytes | Mapping | list | tuple | range)
+    return list(value) if isinstance(value, Iterable) and not is_one else value
 
 
 def _fitting_one_of(value: Any, hints: tuple[Any, ...]) -> Any:
@@ -62,6 +72,10 @@ def _checked(value: Any, fits: bool) -> Any:
     if not fits:
         raise Unfit
     return value
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, range)
 
 
 def _is_number(value: Any) -> bool:
@@ -83,14 +97,17 @@ def in_words(hint: Any) -> str:
     return _IN_WORDS.get(hint, getattr(hint, "__name__", str(hint)))
 
 
-def bring_to_hints(settings: Any) -> None:
-    """Give each field of a frozen dataclass a value of its type, or refuse what it has."""
+def bring_to_hints(settings: Any, of: str = "") -> None:
+    """Give each field of a frozen dataclass a value of its type, or refuse what it has. `of`: whose
+    fields they are, in words that end in a space.
+    """
     for name, hint in _field_hints(type(settings)).items():
         value = getattr(settings, name)
         try:
             object.__setattr__(settings, name, fitting(value, hint))
         except Unfit:
-            raise SaddleError(f"{name} is {value!r}; it must be {in_words(hint)}") from None
+            wanted = in_words(hint)
+            raise SaddleError(f"{of}{name} is {value!r}; it must be {wanted}") from None
 
 
 @functools.cache

@@ -6,6 +6,10 @@ Progress is a callback: `on_epoch` is called after every epoch with what was mea
 notebook there is a bar as well, which `progress=False` leaves out; `progress=True` shows one in a
 terminal too. `log` names where metrics go besides the store: 'tensorboard', 'wandb', 'mlflow', or a
 class of one's own (`saddle.trackers.Tracker`).
+
+Ctrl-C and SIGTERM end a training after the epoch at hand, when all of it is saved, and a second one
+at once. Ctrl-C then raises KeyboardInterrupt, and SIGTERM does what it does without Saddle: what
+comes after the training in a program is not begun. `resume=True` goes on with it.
 """
 
 import contextlib
@@ -29,7 +33,6 @@ from saddle.config import (
 from saddle.learners import PPO, LearnerSettings
 from saddle.machine import show_cores_to_jax
 from saddle.multipliers import Fixed, Rule
-from saddle.study.dependent import open_sweep
 from saddle.study.frontier import Method, Wish, open_frontier, train_frontier
 from saddle.study.listener import CallbackError, EpochDone, Listener
 from saddle.study.local import Worker
@@ -39,6 +42,7 @@ from saddle.study.program import POPULATION, factory
 from saddle.study.sequential import UntilDecided
 from saddle.study.stop import Stopper
 from saddle.study.store import Study, folder_of
+from saddle.study.sweep import open_sweep, sweep_of
 from saddle.study.until_decided import open_study_of, run_study_of
 from saddle.study.view import NotebookBars, view
 from saddle.tasks.gymnasium.costs import CostLike
@@ -120,8 +124,8 @@ def run_study(
     of_kind("plan", plan, Plan, "a saddle.Plan")
     if until_decided is not None:
         plan = dataclasses.replace(plan, until_decided=until_decided)
-    path = path_of("out", out, "the directory to train in")
-    swept = None if sweep is None else path_of("sweep", sweep)
+    path = path_of("out", out, "the directory to train in").absolute()
+    swept = None if sweep is None else path_of("sweep", sweep).absolute()
     kinds = tracker_kinds(log)
     callbacks = _Callbacks(on_epoch, on_message)
     until = Stopper(limit_seconds)
@@ -131,12 +135,14 @@ def run_study(
         _listening(callbacks, progress) as shown,
         tracked(shown, study, kinds) as listener,
     ):
-        source = open_sweep(swept)
+        source = open_sweep(sweep_of(study, swept))
 
         def carry_out(study: Study) -> None:
             Worker(study, factory(POPULATION), plan.chunk, listener, stop, source).work()
 
-        return run_study_of(plan, study, listener, carry_out)
+        study = run_study_of(plan, study, listener, carry_out)
+    until.pass_on()
+    return study
 
 
 def frontier(
@@ -188,7 +194,7 @@ def frontier(
     wish = Wish(
         name, sets_of_limits(limits), whole("seeds", seeds), count, lambdas, learner, method
     )
-    path = path_of("out", f"frontier-{short(name)}" if out is None else out)
+    path = path_of("out", f"frontier-{short(name)}" if out is None else out).absolute()
     kinds = tracker_kinds(log)
     callbacks = _Callbacks(on_epoch, on_message)
     until = Stopper(limit_seconds)
@@ -199,7 +205,9 @@ def frontier(
         _listening(callbacks, progress) as shown,
         tracked(shown, study, kinds) as listener,
     ):
-        return train_frontier(study, wish, spec.constraints, stop, listener)
+        study = train_frontier(study, wish, spec.constraints, stop, listener)
+    until.pass_on()
+    return study
 
 
 def training_plan(
@@ -307,7 +315,7 @@ class _Callbacks:
 
     def epoch(self, done: EpochDone) -> None:
         if self.on_epoch is not None:
-            _called(self.on_epoch, done)
+            _called(self.on_epoch, done.copied())
         if self.bar is not None:
             self.bar.epoch(done)
 

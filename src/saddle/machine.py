@@ -6,9 +6,11 @@ import contextlib
 import os
 import sys
 
-from saddle.errors import SaddleError
+from saddle.errors import SaddleError, first_line
+from saddle.words import counted
 
 VARIABLE = "SADDLE_CORES"
+PLATFORMS = "JAX_PLATFORMS"
 JAX_VARIABLE = "JAX_NUM_CPU_DEVICES"
 
 
@@ -31,7 +33,24 @@ def cores_to_use() -> int:
             f"{VARIABLE} is {value!r}; set it to a whole number of cores, 1 or more, or unset it "
             f"to use all"
         )
+    most = os.cpu_count() or 1
+    if int(value) > most:
+        raise SaddleError(f"{VARIABLE} is {value}, and this machine has {counted(most, 'core')}")
     return int(value)
+
+
+def check_device() -> None:
+    """JAX has a device to compute on."""
+    import jax
+
+    try:
+        jax.devices()
+    except (RuntimeError, AssertionError) as error:
+        asked = os.environ.get(PLATFORMS)
+        why = f"none of {PLATFORMS}={asked}" if asked else first_line(error)
+        raise SaddleError(
+            f"JAX finds no device to compute on ({why}); set {PLATFORMS} to cpu, or unset it"
+        ) from None
 
 
 def show_cores_to_jax() -> None:

@@ -56,7 +56,7 @@ def file_name(name: str) -> str:
     """
     before, _, options = name.partition("?")
     safe = re.sub(r"[^\w.-]+", "-", before, flags=re.ASCII)
-    return f"{safe}-{_sum_of(options)}" if options else safe
+    return f"{safe}-{sum_of(options)}" if options else safe
 
 
 def run_name(name: str) -> str:
@@ -64,7 +64,8 @@ def run_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "_", file_name(name))
 
 
-def _sum_of(text: str) -> str:
+def sum_of(text: str) -> str:
+    """A short sum of a text, as part of a name."""
     return hashlib.blake2s(text.encode(), digest_size=3).hexdigest()
 
 

@@ -23,6 +23,7 @@ from jax import Array
 from saddle import policies, tasks
 from saddle.collect.steps import first_keys
 from saddle.errors import SaddleError
+from saddle.float32 import in_float32
 from saddle.policies import Form, NetworkPolicy, Weights
 from saddle.study import room
 from saddle.tasks import HostTask, HostWorlds, Task, TaskSpec
@@ -47,6 +48,7 @@ def slots(form: Form, episodes: int) -> int:
     return max(1, min(by_worlds, by_weights))
 
 
+@in_float32
 def play(
     alike: Sequence[NetworkPolicy],
     episodes: int,

@@ -10,6 +10,7 @@ from saddle.study.plan import Chunking, Plan, Stage
 from saddle.study.prepare import prepare
 from saddle.study.program import Factory
 from saddle.study.stop import Stopper
+from saddle.study.sweep import open_sweep, sweep_of
 
 TASK = "SafetyPointCircle1-v0"
 
@@ -63,8 +64,10 @@ class After(Stopper):
 def work(plan, out, resume=False, stop=None, sweep=None, make: Factory = FakeProgram, lease=60.0):
     """Run a study in this process; returns it and what was said."""
     notes = Notes()
-    study = prepare(plan, out, resume, sweep.path if sweep else None)
-    Worker(study, make, plan.chunk, notes, stop or Stopper(), sweep, lease).work()
+    given = sweep.path if sweep else None
+    study = prepare(plan, out, resume, given)
+    source = open_sweep(sweep_of(study, given))
+    Worker(study, make, plan.chunk, notes, stop or Stopper(), source, lease).work()
     return study, notes
 
 

@@ -186,6 +186,17 @@ def test_the_watchdog_ends_what_the_limit_did_not_foresee():
     assert "time limit" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def test_what_comes_after_the_training_keeps_the_time_limit_too():
+    code = (
+        "import time\nfrom saddle.study.stop import Stopper\nstop = Stopper(2.0, watchdog=True)\n"
+        "with stop:\n    pass\nwith stop.in_time():\n    time.sleep(600)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ
+    )
+    assert done.returncode == 3 and "time limit" in done.stderr
+
+
 def test_epochs_in_which_no_episode_ends_are_named():
     """Circle1's episodes have 500 steps."""
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,6 +31,7 @@ from saddle.study.prepare import plan_of
 from saddle.study.stop import Stopper
 from saddle.study.store import MANIFEST
 from saddle.tasks import spec_of
+from saddle.verbs import frontier as frontier_verb
 
 FAKE = f"{FakeProgram.__module__}:FakeProgram"
 SPEC = spec_of(TASK)
@@ -47,6 +49,23 @@ def trained(out, stop=None, wish=WISH, resume=True):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     return trained(tmp_path_factory.mktemp("whole") / "s")
+
+
+def test_the_time_limit_covers_drawing(whole, monkeypatch, capsys):
+    """What is drawn first takes all the time that there is."""
+    study, _ = whole
+    told = []
+
+    def draw(*arguments):
+        told.append("draw")
+        time.sleep(3)
+
+    monkeypatch.setattr(frontier_verb, "draw_episodes", draw)
+    for name in ("figures", "report", "analyze"):
+        monkeypatch.setattr(frontier_verb, name, lambda *a, name=name, **k: told.append(name))
+    exit_code = frontier_verb.frontier(WISH, study.path, True, limit_time="2s", program=FAKE)
+    assert exit_code == 3 and "figures" not in told
+    assert "stopped: the time limit is reached" in capsys.readouterr().out
 
 
 def test_nine_multipliers_in_three_rounds(whole):

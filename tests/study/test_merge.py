@@ -1,5 +1,6 @@
 """Merging and exporting."""
 
+import dataclasses
 import json
 
 import polars as pl
@@ -9,10 +10,12 @@ from helpers import TASK, After, small, work
 import saddle
 from saddle.cli import main
 from saddle.errors import SaddleError
+from saddle.learners import PPO
 from saddle.study import claims
 from saddle.study.export import export_csv
 from saddle.study.merge import merge
 from saddle.study.plan import Stage
+from saddle.tasks import registry
 
 GOAL = "SafetyPointGoal1-v0"
 
@@ -98,6 +101,53 @@ def test_units_cut_differently_share_their_runs(tmp_path, whole):
     c = saddle.open_study(tmp_path / "c")
     assert sorted(c.runs["run"]) == sorted(whole.runs["run"])
     assert c.metrics.equals(whole.metrics, null_equal=True)
+
+
+def test_a_run_that_began_from_a_policy_gets_a_name_without_slashes(tmp_path):
+    stages = (Stage("sweep", lambdas=(1.0,)),)
+    cold = PPO(steps_per_epoch=100, worlds=1)
+    first, _ = work(small(stages=stages, learner=cold), tmp_path / "a")
+    warm = dataclasses.replace(cold, start="first/policies/run")
+    second, _ = work(small(stages=stages, learner=warm), tmp_path / "b")
+    both = merge([first.path, second.path], tmp_path / "c")
+    renamed = [run for run in both.runs["run"] if "start" in run]
+    assert renamed == [f"PointCircle1-ppo-fixed-1-s{s}-start_first_policies_run" for s in (0, 1)]
+    assert all(both.policy_folder(run).is_dir() for run in both.runs["run"])
+
+
+@pytest.fixture
+def _two_versions(monkeypatch):
+    monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
+    for name in ("Dam-v0", "Dam-v1"):
+        saddle.register(name, saddle.tasks.make, spec=saddle.tasks.spec_of(TASK))
+
+
+@pytest.mark.usefixtures("_two_versions")
+def test_two_versions_of_a_task_are_in_one_study_and_merge(tmp_path):
+    stages = (Stage("sweep", lambdas=(1.0,)),)
+    planned = small(stages=stages, tasks=("Dam-v0", "Dam-v1"), seeds=(0,))
+    together, _ = work(planned, tmp_path / "both")
+    assert together.runs["run"].to_list() == ["Dam_v0-ppo-fixed-1-s0", "Dam_v1-ppo-fixed-1-s0"]
+    assert together.units() == ["Dam_v0-ppo-00", "Dam_v1-ppo-00"]
+    alone = [
+        work(small(stages=stages, tasks=(task,), seeds=(0,)), tmp_path / task)[0]
+        for task in ("Dam-v0", "Dam-v1")
+    ]
+    merged = merge([study.path for study in alone], tmp_path / "merged")
+    runs = dict(merged.runs.select("run", "task").iter_rows())
+    assert runs == {"Dam-ppo-fixed-1-s0": "Dam-v0", "Dam-ppo-fixed-1-s0-Dam_v1": "Dam-v1"}
+    assert merged.metrics.height == sum(study.metrics.height for study in alone)
+
+
+def test_parts_of_one_plan_with_other_sweeps_are_different_studies(tmp_path):
+    sweeps = [
+        work(small(stages=(Stage("sweep", lambdas=(0.1, 1.0, 10.0)),)), tmp_path / name)[0]
+        for name in ("first", "second")
+    ]
+    plan = small(stages=(Stage("compare", lambda_star="sweep", limits=((10.0,),)),))
+    parts = [work(plan, tmp_path / s.path.name / "c", sweep=s)[0].path for s in sweeps]
+    merged = merge(parts, tmp_path / "merged")
+    assert "merged" in merged.manifest["plan"]
 
 
 def test_what_does_not_fit_is_refused(tmp_path, whole):

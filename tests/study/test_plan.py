@@ -1,10 +1,14 @@
 """Plans: what the presets count to, how runs are packed, and what a wrong study file is told."""
 
+import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from helpers import TASK
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +19,9 @@ from saddle.study import presets
 from saddle.study.packing import units
 from saddle.study.plan import Plan, Stage, runs
 from saddle.study.plan_dict import to_dict
+from saddle.study.sequential import UntilDecided
 from saddle.study.toml import plan_from, read_file
+from saddle.study.until_decided import rounds_words
 
 FILE = """\
 name = "mine"
@@ -251,6 +257,19 @@ def test_limits_by_task_and_by_constraint(tmp_path):
         ("epochs = 3", "epochs = 0", 10, "must be positive"),
         (
             "limits = [10, 25]",
+            "limits = { SafetyPointGoal1-v0 = { x = [1] } }",
+            20,
+            "SafetyPointGoal1-v0 must be a list",
+        ),
+        (
+            "limits = [10, 25]",
+            "limits = { SafetyPointGoal1-v0 = [], SafetyPointCircle1-v0 = [1] }",
+            17,
+            "has no limits for SafetyPointGoal1-v0",
+        ),
+        ('lambda_star = "sweep"', 'lambda_star = ""', 17, "a stage's name is empty"),
+        (
+            "limits = [10, 25]",
             "limits = { SafetyPointGoal1-v0 = [1] }",
             None,
             "SafetyPointCircle1-v0 has none",
@@ -289,3 +308,89 @@ def test_files_that_are_no_study(tmp_path):
         SaddleError, match=r"unknown study 'paper-hoper'; did you mean 'paper-hopper'\?"
     ):
         presets.load("paper-hoper")
+
+
+def of_anything(kind: Any, **fields: Any) -> Any:
+    """What a program makes whose types nobody has checked."""
+    return kind(**fields)
+
+
+def test_a_program_may_write_a_plan_as_a_study_file_does():
+    stage = of_anything(Stage, name="compare", rules=[PID()], limits=(10, 25))
+    assert stage.limits == ((10.0,), (25.0,)) and stage.rules == (PID(),)
+    by_task = of_anything(Stage, name="compare", rules=(PID(),), limits={TASK: np.array([10, 25])})
+    assert by_task.limits == {TASK: ((10.0,), (25.0,))}
+    two = of_anything(Stage, name="compare", rules=(PID(),), limits=[(10, 25), (5, 5)])
+    assert two.limits == ((10.0, 25.0), (5.0, 5.0))
+    plan = of_anything(Plan, tasks=[TASK], stages=[stage], seeds=5, steps=3e6, members=np.int64(4))
+    assert plan.seeds == (0, 1, 2, 3, 4) and plan.tasks == (TASK,)
+    assert (type(plan.steps), type(plan.members)) == (int, int)
+    seeds = of_anything(Plan, tasks=(TASK,), stages=(stage,), seeds=np.arange(3)).seeds
+    assert seeds == (0, 1, 2) and {type(seed) for seed in seeds} == {int}
+    assert plan_from(json.loads(json.dumps(to_dict(plan)))) == plan
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"limits": 25}, "limits are 25; give a list of numbers"),
+        ({"limits": "10"}, "limits are '10'; give a list of numbers"),
+        ({"limits": {TASK: {"x": [1]}}}, "limits are {'x': .1.}; give a list"),
+        ({"limits": {TASK: []}}, f"has no limits for {TASK}"),
+        ({"rules": PID()}, "rules is PID.*; it must be a list"),
+        ({"rules": (PID,)}, "rules is .*; it must be a list, each entry Rule"),
+        ({"lambda_star": ""}, "a stage's name is empty"),
+        ({"name": ""}, "a stage's name is empty"),
+        ({"name": 3}, "name is 3; it must be a string"),
+        ({"lambdas": 3}, "lambdas is 3; it must be a list"),
+        ({"variants": (3,)}, "variants is .3,.; it must be a list"),
+        ({"limits_from_frontier": "x"}, "limits_from_frontier is 'x'"),
+    ],
+)
+def test_what_is_no_stage_is_one_line(fields, complaint):
+    with pytest.raises(SaddleError, match=complaint):
+        Stage(**{"name": "compare", "rules": (PID(),), "limits": (10,), **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"tasks": TASK}, "tasks is .*; it must be a list, each entry a string"),
+        ({"tasks": (3,)}, "tasks is .3,.; it must be a list, each entry a string"),
+        ({"stages": (3,)}, "stages is .3,.; it must be a list, each entry Stage"),
+        ({"seeds": 2.5}, "seeds is 2.5"),
+        ({"seeds": (0.5,)}, "seeds is .0.5,.; it must be a list, each entry a whole number"),
+        ({"steps": "many"}, "steps is 'many'; it must be a whole number"),
+        ({"learner": PPO}, "learner is .*; it must be LearnerSettings"),
+        ({"name": 3}, "name is 3; it must be a string"),
+        ({"until_decided": 3}, "until_decided is 3; it must be UntilDecided"),
+    ],
+)
+def test_what_is_no_plan_is_one_line(fields, complaint):
+    stages = (Stage("sweep", lambdas=(1.0,)),)
+    with pytest.raises(SaddleError, match=complaint):
+        Plan(**{"tasks": (TASK,), "stages": stages, **fields})
+
+
+def test_settings_of_seeds_until_decided_are_of_their_types():
+    assert of_anything(UntilDecided, most=1e2).most == 100
+    with pytest.raises(SaddleError, match="until decided: most is 'x'; it must be a whole number"):
+        of_anything(UntilDecided, most="x")
+
+
+STAGES = (
+    Stage("sweep", lambdas=(0.1, 1.0)),
+    Stage("compare", rules=(PID(kp=1), PID()), limits=((1.0,),)),
+)
+
+
+@pytest.mark.parametrize("most", [3_000_000_000, 10**20])
+def test_more_seeds_until_decided_than_memory_has_room_for_are_refused(most):
+    with pytest.raises(SaddleError, match=f"{most} seeds of 4 run.s. each do not fit into memory"):
+        Plan(tasks=(TASK,), stages=STAGES, until_decided=UntilDecided(most=most))
+
+
+def test_of_many_rounds_the_first_and_the_last_are_said():
+    wish = UntilDecided(most=3000)
+    plan = Plan(tasks=(TASK,), stages=STAGES, seeds=range(3), until_decided=wish)
+    assert "after 3, 6, 9, 12, 15, 18 … 3000 seeds" in rounds_words(plan)

@@ -180,6 +180,41 @@ def test_a_sweep_in_another_study_gives_lambda_star(tmp_path):
     assert study.runs["lambda"].is_between(1, 10).all()
 
 
+def test_a_resumed_study_takes_lambda_star_from_the_sweep_that_it_began_with(tmp_path):
+    sweeps = [
+        work(small(stages=(Stage("sweep", lambdas=lambdas),)), tmp_path / name)[0]
+        for name, lambdas in (("first", (0.1, 1.0, 10.0)), ("other", (0.2, 2.0, 20.0)))
+    ]
+    plan = small(stages=(Stage("compare", lambda_star="sweep", limits=((10.0,),)),))
+    whole, _ = work(plan, tmp_path / "whole", sweep=sweeps[0])
+    prepare(plan, tmp_path / "s", False, sweeps[0].path)
+    with pytest.raises(SaddleError, match=r"takes lambda.* from another study than .*other"):
+        prepare(plan, tmp_path / "s", True, sweeps[1].path)
+    study, _ = work(plan, tmp_path / "s", resume=True)
+    assert study.runs.equals(whole.runs)
+    moved = sweeps[0].path.rename(tmp_path / "moved")
+    with pytest.raises(SaddleError, match=r"not there any more; name where it is .--sweep DIR"):
+        prepare(plan, tmp_path / "s", True)
+    assert prepare(plan, tmp_path / "s", True, moved).finished
+
+
+def test_a_study_that_began_with_its_own_sweep_takes_no_other(tmp_path):
+    sweep, _ = work(small(stages=(Stage("sweep", lambdas=(0.2, 2.0)),)), tmp_path / "sweep")
+    prepare(small(), tmp_path / "s", False)
+    with pytest.raises(SaddleError, match="begun without the sweep of another study"):
+        prepare(small(), tmp_path / "s", True, sweep.path)
+
+
+def test_what_is_left_says_what_it_waits_for(tmp_path):
+    stages = (Stage("sweep", lambdas=(0.1, 1.0, 10.0)),)
+    sweep = prepare(small(stages=stages), tmp_path / "sweep", False)
+    plan = small(stages=(Stage("compare", lambda_star="sweep", limits=((10.0,),)),))
+    study, notes = work(plan, tmp_path / "s", sweep=sweep)
+    unit = study.units()[0]
+    expected = f"unit {unit} waits for stage 'sweep' of {sweep.path}, whose runs of {TASK}"
+    assert [line for line in notes.said if line.startswith(expected)]
+
+
 @given(st.lists(st.tuples(st.integers(2, 30), st.integers(1, 7)), max_size=6))
 @settings(max_examples=8)
 def test_stopped_and_resumed_anyhow_a_study_ends_the_same(tmp_path_factory, whole, sessions):

@@ -151,5 +151,7 @@ def test_the_verb_trains_and_tells_and_goes_on(tmp_path, capsys):
     assert sensitivity("ga", tmp_path / "s", **asked, resume=True, as_json=True) == 0
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert {one["setting"] for one in last["settings"]} >= {"lr", "init"}
+    assert sensitivity("ga", tmp_path / "s", **asked, resume=True, limit_time="0s") == 3
+    assert "stopped: the time limit is reached" in capsys.readouterr().out
     assert main(["sensitivity", "fixed", "--out", str(tmp_path / "t")]) == 2
     assert "keeps no limit" in capsys.readouterr().err

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from saddle import files
 from saddle.errors import SaddleError
 from saddle.study import writer
 from saddle.study.columns import METRICS, RUNS, metrics_frame, runs_frame, typed_metrics
+from saddle.study.export import export_csv
 
 
 def rows_of(unit, runs, **more):
@@ -82,6 +84,17 @@ def test_a_unit_that_a_newer_saddle_went_on_with_has_more_columns_from_then_on(t
     writer.write_chunk(study.path, "u0", 2, 4, metrics_frame(["a"], 2, later))
     assert study.metrics["new"].to_list() == [None, None, 1.0, 1.0]
     assert study.metrics["cost"].to_list() == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["S[1]", "S?", "file:S", "~"])
+def test_a_directory_of_any_name_is_read_as_itself(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    for place, run in (("S1", "another"), (name, "own")):
+        study = make(Path(place), {"u": [run]})
+        writer.write_chunk(study.path, "u", 0, 2, metrics_frame([run], 0, epochs_of(1, 2)))
+    assert study.metrics["run"].to_list() == ["own", "own"]
+    _, metrics = export_csv(study, Path(name) / "csv")
+    assert pl.read_csv(metrics.read_bytes())["run"].to_list() == ["own", "own"]
 
 
 def test_plain_polars_reads_the_same_tables(tmp_path):
@@ -159,6 +172,61 @@ def test_a_study_is_created_whole_or_not_at_all(tmp_path):
     with pytest.raises(ZeroDivisionError):
         writer.create(tmp_path / "t", {}, lambda folder: 1 / 0)  # type: ignore[arg-type]
     assert [p.name for p in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_study_may_be_in_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert make(Path(), {"u": ["a"]}).runs["run"].to_list() == ["a"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["manifest.json", "runs"]
+    with pytest.raises(SaddleError, match="holds a study already"):
+        make(Path(), {"u": ["a"]})
+
+
+def test_a_link_to_an_empty_directory_becomes_a_study(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    make(tmp_path / "link", {"u": ["a"]})
+    assert (tmp_path / "link").is_symlink()
+    assert saddle.open_study(tmp_path / "real").units() == ["u"]
+
+
+def test_an_empty_mount_point_becomes_a_study(tmp_path, monkeypatch):
+    rename = Path.replace
+
+    def refuse(self, target):
+        if Path(target) == tmp_path:
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    assert make(tmp_path, {"u": ["a"]}).units() == ["u"]
+
+
+def test_of_two_who_fill_an_empty_directory_one_wins(tmp_path):
+    def fill_second(folder):
+        make(tmp_path, {"u": ["first"]})
+        writer.write_runs(folder, "u", runs_frame(rows_of("u", ["second"])))
+
+    with pytest.raises(writer.Taken):
+        writer.create(tmp_path, {"schema": 1, "name": "test"}, fill_second)
+    assert saddle.open_study(tmp_path).runs["run"].to_list() == ["first"]
+    assert not list(tmp_path.glob("*.tmp")) and not list(tmp_path.glob(".*"))
+
+
+def test_what_fails_in_an_empty_directory_leaves_it_empty(tmp_path, monkeypatch):
+    def fail(self, target):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(writer, "MOVE_LOOKS", 1)
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(SaddleError, match="Input/output error"):
+        make(tmp_path, {"u": ["a"]})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_has_a_name(tmp_path):
+    with pytest.raises(SaddleError, match="it is a folder; give the name of a file"):
+        files.write(Path(), b"")
 
 
 def test_the_manifest_says_where_results_come_from(tmp_path):

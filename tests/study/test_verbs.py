@@ -5,6 +5,7 @@ mistake.
 import io
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -71,6 +72,16 @@ def test_a_study_in_another_layout_and_precision(file, tmp_path, capsys):
     with pytest.raises(SaddleError, match="precision is bf16 there, highest here"):
         run(file, out, resume=True, layout="wide", program=FAKE)
     assert run(file, out, resume=True, layout="wide", precision="bf16", program=FAKE) == 0
+
+
+def test_the_command_to_go_on_with_has_what_was_given(file, tmp_path, capsys):
+    out = tmp_path / "my study"
+    given = {"members": 3, "precision": "tf32", "published": True, "layout": "study"}
+    assert run(file, out, limit_time="0s", program=FAKE, **given) == 3
+    line = capsys.readouterr().out.splitlines()[-1]
+    command = shlex.split(line.partition("go on with: ")[2])
+    options = ["--members", "3", "--layout", "study", "--precision", "tf32", "--published"]
+    assert command == ["saddle", "study", "run", file, "--out", str(out), *options, "--resume"]
 
 
 def test_another_layout_has_worlds_of_its_own(file):
@@ -212,6 +223,13 @@ def test_on_a_terminal_it_is_bars_and_a_live_table(tmp_path, monkeypatch):
     monkeypatch.setattr(watch, "console", lambda: table)
     watch.watch(study.path, 0.01, as_json=False)
     assert "PointCircle1-ppo-star-00" in table.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("every", ["-1", "nan", "1e300"])
+def test_a_time_that_cannot_be_waited_is_one_line(every, tmp_path, capsys):
+    study, _ = work(small(), tmp_path / "s")
+    assert main(["study", "watch", str(study.path), "--every", every]) == 2
+    assert "--every is" in capsys.readouterr().err
 
 
 def test_show_counts_and_estimates(file, capsys):

@@ -4,7 +4,6 @@ limits themselves.
 
 import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -61,6 +60,30 @@ def _have_ended(source: Study, swept: pl.DataFrame) -> bool:
     """Whether there are such sweep runs, and none of them is still to come."""
     broken = any(source.progress(unit).get("state") == "failed" for unit in swept["unit"].unique())
     return not swept.is_empty() and swept["status"].is_in(["done", "failed"]).all() and not broken
+
+
+def waiting(study: Study, sweep: Study | None) -> list[str]:
+    """What each unit waits for that has not all that it needs, in a line."""
+    source = sweep or study
+    lines = []
+    for unit in study.units():
+        frame = study.unit_runs(unit)
+        if waits(frame):
+            for stage, swept in _swept_runs(source, frame).items():
+                if not _have_ended(source, swept):
+                    lines.append(
+                        f"unit {unit} waits for stage {stage!r} of {source.path}, "
+                        f"{_still_to_come(frame, swept)}"
+                    )
+    return lines
+
+
+def _still_to_come(frame: pl.DataFrame, swept: pl.DataFrame) -> str:
+    """Why a stage cannot give lambda* yet."""
+    task, algorithm = frame.row(0, named=True)["task"], frame.row(0, named=True)["algorithm"]
+    if swept.is_empty():
+        return f"which has no runs of {task} by {algorithm}"
+    return f"whose runs of {task} are not all done"
 
 
 def resolve(
@@ -208,11 +231,6 @@ def _instead(joint: "JointLambda", lambdas: Sequence[float]) -> str:
         return ""
     fixed = " and ".join(f"{value:.3g}" for value in lambdas)
     return f"{'; '.join(why)}; the fixed lambdas are {fixed}"
-
-
-def open_sweep(path: Path | None) -> Study | None:
-    """The other study that holds the sweep, if one is named."""
-    return None if path is None else Study(path)
 
 
 def _swept_runs(source: Study, frame: pl.DataFrame) -> dict[str, pl.DataFrame]:

@@ -17,6 +17,6 @@ def export_csv(study: Study, folder: Path) -> list[Path]:
             raise SaddleError(f"{file} exists; choose another folder, or remove it")
     rows = study.runs.write_csv()
     with replacing(metrics, AGAIN) as unfinished, study.reading():
-        study.scan_metrics().sink_csv(unfinished)
+        study.scan_metrics().sink_csv(unfinished.absolute())
     write(runs, rows.encode(), AGAIN)
     return [runs, metrics]

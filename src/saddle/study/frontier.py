@@ -21,6 +21,7 @@ from saddle.config import check_limits, whole
 from saddle.errors import SaddleError
 from saddle.hints import bring_to_hints
 from saddle.learners import PPO, Conditioned, LearnerSettings
+from saddle.machine import check_device
 from saddle.multipliers import Lambda, each_lambda, lambda_name, lambda_of
 from saddle.multipliers.counts import usual_count
 from saddle.study import estimate
@@ -115,6 +116,7 @@ def sized_for_here(kind: type[LearnerSettings]) -> LearnerSettings:
     """The same of any learner."""
     import jax
 
+    check_device()
     return kind.for_machine(jax.default_backend() != "cpu")
 
 

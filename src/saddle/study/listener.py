@@ -22,6 +22,11 @@ class EpochDone(NamedTuple):
     runs in another process, whose metrics are in the store.
     """
 
+    def copied(self) -> "EpochDone":
+        """The same with metrics of its own, which whoever gets it may change."""
+        metrics = {name: np.array(values) for name, values in self.metrics.items()}
+        return self._replace(metrics=metrics)
+
 
 class Listener(Protocol):
     """Who watches a study run."""

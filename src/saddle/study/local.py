@@ -50,13 +50,21 @@ class Worker:
             if claim is not None:
                 self.run_claimed(claim)
                 waited = False
-            elif self.stop.refused or not self._others_work():
+            elif self.stop.refused:
+                return
+            elif not self._others_work():
+                self.say_what_waits()
                 return
             else:
                 if not waited:
                     self.listener.say("waiting for units that other processes work on")
                 waited = True
                 time.sleep(min(POLL, self.lease / 4))
+
+    def say_what_waits(self) -> None:
+        """Which units are left although nothing works on what they need."""
+        for line in dependent.waiting(self.study, self.sweep):
+            self.listener.say(line)
 
     def run_claimed(self, claim: claims.Claim) -> bool:
         """Run one unit. A unit that breaks is marked and left; a store that cannot be written ends

@@ -1,8 +1,9 @@
 """One study of several. A run that is in more than one is taken where it got
 furthest.
 
-Runs that have one name but learners with different settings are different runs: those of the later
-study get the settings that differ behind their name.
+Runs that have one name but different tasks, as two versions of one, or learners with different
+settings, are different runs: those of the later study get the task, and the settings that differ,
+behind their name.
 """
 
 import shutil
@@ -14,12 +15,12 @@ import polars as pl
 
 from saddle.errors import SaddleError
 from saddle.study import claims
-from saddle.study.names import free_name
+from saddle.study.names import free_name, settings_name, task_names
 from saddle.study.params import learner_fields, upgraded_plan
 from saddle.study.plan_dict import HOW_IT_RUNS
 from saddle.study.store import SCHEMA, Study, chunks
+from saddle.study.sweep import same_sweep
 from saddle.study.writer import create, manifest, write_chunk, write_runs
-from saddle.words import setting
 
 WHAT_A_RUN_IS = ("task", "algorithm", "rule", "lambda", "limit", "seed", "steps", "params")
 FACTS = ("saddle", "versions", "git", "hardware", "precision")  # how the runs of a study were made
@@ -89,21 +90,28 @@ def _parts(studies: list[Study]) -> Iterator[Part]:
 
 def _new_names(studies: list[Study]) -> list[dict[str, str]]:
     """For each study the runs that need another name: name -> new name."""
-    # Run -> settings of its learner, where it was met first.
-    learners: dict[str, dict[str, Any]] = {}
+    # Run -> its task and settings of its learner, where it was met first.
+    met: dict[str, tuple[str, dict[str, Any]]] = {}
     renamed: list[dict[str, str]] = []
     for study in studies:
         names: dict[str, str] = {}
-        for run, params in study.runs.select("run", "params").iter_rows():
-            own = learner_fields(params)
-            first = learners.setdefault(run, own)
-            differing = [key for key in own if key in first and own[key] != first[key]]
-            if differing:
-                settings = "-".join(f"{key}_{setting(own[key])}" for key in differing)
-                names[run] = f"{run}-{settings}"
-                learners.setdefault(names[run], own)
+        for run, task, params in study.runs.select("run", "task", "params").iter_rows():
+            own = (task, learner_fields(params))
+            suffix = _what_differs(*own, *met.setdefault(run, own))
+            if suffix:
+                names[run] = f"{run}-{suffix}"
+                met.setdefault(names[run], own)
         renamed.append(names)
     return renamed
+
+
+def _what_differs(
+    task: str, learner: dict[str, Any], first_task: str, first: dict[str, Any]
+) -> str:
+    """What sets a run apart from the first of its name; empty where nothing does."""
+    differing = {key: own for key, own in learner.items() if key in first and own != first[key]}
+    called = task_names((first_task, task))[task] if task != first_task else ""
+    return "-".join(part for part in (called, settings_name(differing)) if part)
 
 
 def _renamed(frame: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
@@ -178,7 +186,8 @@ def _manifest(studies: list[Study]) -> dict[str, Any]:
     for part in parts:
         facts["merged_from"].append({key: part.get(key) for key in ("name", "created", *FACTS)})
     plans = [upgraded_plan(part["plan"]) for part in parts]
-    if all(_comparable(plan) == _comparable(plans[0]) for plan in plans):
+    one_plan = all(_comparable(plan) == _comparable(plans[0]) for plan in plans)
+    if one_plan and same_sweep(parts):
         return {**parts[0], **facts, "schema": SCHEMA, "plan": plans[0]}
     name = "+".join(dict.fromkeys(part["name"] for part in parts))
     return {**manifest(name, None, {"merged": plans}), **facts}

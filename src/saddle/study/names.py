@@ -3,7 +3,9 @@
 import dataclasses
 import itertools
 import re
-from collections.abc import Container
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
 from saddle import references
 from saddle.learners import LearnerSettings
@@ -21,17 +23,34 @@ def short(task: str) -> str:
     return references.run_name(re.sub(r"^Safety|-v\d+$", "", task))
 
 
+def task_names(tasks: Sequence[str]) -> dict[str, str]:
+    """What each task is called in run and unit names: `short`, or longer where that would be two
+    tasks' name, as of two versions of a task.
+    """
+    names = {task: short(task) for task in tasks}
+    for longer in (references.run_name, _with_sum):
+        taken = Counter(names.values())
+        names = {task: longer(task) if taken[name] > 1 else name for task, name in names.items()}
+    return names
+
+
+def _with_sum(task: str) -> str:
+    return f"{references.run_name(task)}_{references.sum_of(task)}"
+
+
 def run_name(
     task: str, learner: LearnerSettings, base: LearnerSettings, label: str, seed: int
 ) -> str:
-    """Task, algorithm, multiplier, seed, and what sets the learner apart from the study's own."""
+    """Task as `task_names` calls it, algorithm, multiplier, seed, and what sets the learner apart
+    from the study's own.
+    """
     return cell_name(task, learner, base, f"{label}-s{seed}")
 
 
 def cell_name(task: str, learner: LearnerSettings, base: LearnerSettings, label: str) -> str:
     """The same of all seeds."""
-    name = f"{short(task)}-{learner.algorithm}-{label}"
-    settings = _differing(learner, base)
+    name = f"{task}-{learner.algorithm}-{label}"
+    settings = settings_name(differences(learner, base))
     return f"{name}-{settings}" if settings else name
 
 
@@ -41,7 +60,7 @@ def variant_name(learner: LearnerSettings, base: LearnerSettings) -> str:
     """
     if learner == base:
         return ""
-    settings = _differing(learner, base)
+    settings = settings_name(differences(learner, base))
     return "-".join(part for part in (learner.algorithm, settings) if part)
 
 
@@ -55,8 +74,9 @@ def free_name(name: str, taken: Container[str]) -> str:
     return free
 
 
-def _differing(learner: LearnerSettings, base: LearnerSettings) -> str:
-    words = [f"{name}_{setting(value)}" for name, value in differences(learner, base).items()]
+def settings_name(settings: Mapping[str, Any]) -> str:
+    """Settings of a learner as part of a file's name."""
+    words = [f"{name}_{setting(value)}" for name, value in settings.items()]
     return "-".join(re.sub(r"[^\w.+-]+", "_", word) for word in words)
 
 

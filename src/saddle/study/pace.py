@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from saddle.config import Member
+from saddle.float32 import in_float32
 from saddle.learners.settings import LearnerSettings
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def of_program(program: "UnitProgram", members: int) -> Pace:
     return Pace(max(first - epoch, 0.0), epoch / members)
 
 
+@in_float32
 def of_population(
     task: str, learner: LearnerSettings, members: Sequence[Member], epochs: int
 ) -> Pace:

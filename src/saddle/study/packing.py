@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from saddle.learners import LearnerSettings
-from saddle.study.names import short, variant_name
+from saddle.study.names import task_names, variant_name
 from saddle.study.plan import Plan, Run, first_runs
 
 Capacity = Callable[[str, LearnerSettings], int]
@@ -24,6 +24,7 @@ def pack(plan: Plan, planned: Sequence[Run], capacity: Capacity) -> dict[str, li
     waits with them.
     """
     packed: dict[str, list[Run]] = {}
+    called = task_names(plan.tasks)
     for task, learner, waits in itertools.product(plan.tasks, plan.learners, (False, True)):
         alike = [
             run
@@ -33,7 +34,7 @@ def pack(plan: Plan, planned: Sequence[Run], capacity: Capacity) -> dict[str, li
         if not alike:
             continue
         count = math.ceil(len(alike) / max(1, capacity(task, learner)))
-        parts = [short(task), variant_name(learner, plan.learner) or learner.algorithm]
+        parts = [called[task], variant_name(learner, plan.learner) or learner.algorithm]
         if waits:
             parts.append("star")
         for i in range(count):

@@ -2,15 +2,17 @@
 
 import dataclasses
 import itertools
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from saddle.config import PUBLISHED_STEPS, PUBLISHED_UPDATES, LambdaStarMethod
+from saddle.config import PUBLISHED_STEPS, PUBLISHED_UPDATES, LambdaStarMethod, whole
 from saddle.errors import SaddleError
+from saddle.hints import bring_to_hints, listed
 from saddle.learners import PPO, LearnerSettings
 from saddle.multipliers import Fixed, Rule
 from saddle.study import room
-from saddle.study.names import cell_name, run_name, variant_name
+from saddle.study.names import cell_name, run_name, task_names, variant_name
 from saddle.study.sequential import Round, UntilDecided
 from saddle.study.stage import Condition, Limit, Stage, check_no_doubles, conditions
 
@@ -34,6 +36,7 @@ class Chunking:
     """Keep the checkpoints of finished units."""
 
     def __post_init__(self) -> None:
+        bring_to_hints(self, "chunk: ")
         if self.epochs < 1 or not self.seconds > 0 or not self.share > 0:
             raise SaddleError("the chunks' epochs, seconds and share must be positive")
 
@@ -46,7 +49,7 @@ class Plan:
     tasks: tuple[str, ...] = ()
     stages: tuple[Stage, ...] = ()
     seeds: Sequence[int] = tuple(range(10))
-    """A range is counted before it is unrolled; kept as a tuple."""
+    """A range is counted before it is unrolled; kept as a tuple. A number is a range to it."""
     steps: int = PUBLISHED_STEPS
     """Env steps of each run."""
     learner: LearnerSettings = field(default_factory=PPO)
@@ -64,6 +67,7 @@ class Plan:
     """Groups of seeds that were added so far. The study that is run adds them."""
 
     def __post_init__(self) -> None:
+        self._bring_to_types()
         if not self.tasks or not self.stages or not self.seeds:
             raise SaddleError(f"study {self.name!r} has no runs: it needs tasks, stages and seeds")
         self._check_size()
@@ -82,6 +86,14 @@ class Plan:
             self._check_rules_of(stage)
         self._check_until_decided()
         check_no_doubles("run", [run.name for run in runs(self)])
+
+    def _bring_to_types(self) -> None:
+        """Values that a Python program gives, as a study file has them."""
+        for name in ("tasks", "stages", "seeds"):
+            object.__setattr__(self, name, listed(getattr(self, name)))
+        if isinstance(self.seeds, numbers.Integral):
+            object.__setattr__(self, "seeds", range(whole("seeds", self.seeds)))
+        bring_to_hints(self)
 
     @property
     def learners(self) -> tuple[LearnerSettings, ...]:
@@ -169,6 +181,8 @@ class Plan:
         """Before anything is unrolled: there is room for all runs."""
         of_a_seed = sum(stage.runs_of_a_seed(task) for stage in self.stages for task in self.tasks)
         seeds = room.count(self.seeds)
+        if self.until_decided is not None:
+            seeds = max(seeds, self.until_decided.most_of(seeds))
         most = room.most_runs() // max(1, of_a_seed)
         if seeds > most:
             raise SaddleError(
@@ -183,7 +197,7 @@ class Plan:
 
     def _check_tasks_of(self, stage: Stage) -> None:
         if isinstance(stage.limits, Mapping) and set(stage.limits) != set(self.tasks):
-            odd = sorted(set(stage.limits) ^ set(self.tasks))[0]
+            odd = sorted(set(stage.limits) ^ set(self.tasks), key=str)[0]
             where = "is not a task of the study" if odd in stage.limits else "has none"
             raise SaddleError(f"stage {stage.name!r} gives limits by task, but {odd} {where}")
         known = {other.name: other for other in self.stages}
@@ -234,23 +248,29 @@ def runs_of_round(plan: Plan, added: Round) -> list[Run]:
 def first_runs(plan: Plan) -> list[Run]:
     """All runs but those of added seeds."""
     found: list[Run] = []
+    called = task_names(plan.tasks)
     for stage, task in itertools.product(plan.stages, plan.tasks):
         for learner in plan.learners_of(stage):
             pace = plan.pace_of(learner) if plan.scale_rates else 1.0
             for condition in conditions(stage, task, pace):
-                found += _runs_of_cell(plan, stage, task, learner, condition)
+                found += _runs_of_cell(plan, stage, task, called[task], learner, condition)
     return found
 
 
 def _runs_of_cell(
-    plan: Plan, stage: Stage, task: str, learner: LearnerSettings, condition: Condition
+    plan: Plan,
+    stage: Stage,
+    task: str,
+    called: str,
+    learner: LearnerSettings,
+    condition: Condition,
 ) -> list[Run]:
-    """One run for each seed of the plan."""
-    cell = cell_name(task, learner, plan.learner, condition.label)
+    """One run for each seed of the plan. `called` is the task in their names."""
+    cell = cell_name(called, learner, plan.learner, condition.label)
     found = []
     for seed in plan.seeds:
         run = Run(
-            name=run_name(task, learner, plan.learner, condition.label, seed),
+            name=run_name(called, learner, plan.learner, condition.label, seed),
             stage=stage.name,
             task=task,
             learner=learner,

@@ -9,7 +9,9 @@ from typing import Any
 from saddle import tasks
 from saddle.config import USUAL_LIMIT, Member
 from saddle.errors import RESUMED, SaddleError
+from saddle.float32 import in_float32
 from saddle.learners import LearnerSettings, learner_to_dict
+from saddle.machine import check_device
 from saddle.multipliers import Fixed, rule_to_dict
 from saddle.study import plan as plans
 from saddle.study import room
@@ -20,6 +22,7 @@ from saddle.study.plan import MOST_MEMBERS, Plan, Run
 from saddle.study.plan_dict import HOW_IT_RUNS, to_dict
 from saddle.study.sequential import UntilDecided
 from saddle.study.store import MANIFEST, Study
+from saddle.study.sweep import check_sweep, facts_of_sweep, sweep_of
 from saddle.study.toml import plan_from
 from saddle.study.writer import Taken, check_writable, create, hardware, manifest, write_runs
 
@@ -45,7 +48,7 @@ def prepare(
 ) -> Study:
     """The study's directory, made with all runs planned, or found with the same plan in it."""
     if (out / MANIFEST).exists():
-        return _existing(plan, out, resume)
+        return _existing(plan, out, resume, sweep)
     check_tasks(plan)
     check_sweep(plan, sweep)
     check_writable(out)
@@ -57,18 +60,20 @@ def prepare(
             write_runs(folder, unit, runs_frame([row_of(plan, unit, run) for run in some]))
 
     facts = manifest(plan.name, plan.learner.precision, to_dict(plan), machine)
+    facts |= facts_of_sweep(sweep)
     try:
         create(out, facts, fill)
     except Taken:
-        return _existing(plan, out, resume)
+        return _existing(plan, out, resume, sweep)
     return Study(out)
 
 
-def _existing(plan: Plan, out: Path, resume: bool) -> Study:
+def _existing(plan: Plan, out: Path, resume: bool, sweep: Path | None) -> Study:
     study = Study(out)
     _same_plan(plan, study)
     if not resume:
         raise SaddleError(f"{out} holds this study already; add {RESUMED}, to go on with it")
+    check_sweep(plan, sweep_of(study, sweep))
     for remedy in study.lost_units():
         raise SaddleError(remedy)
     check_writable(out)
@@ -124,23 +129,6 @@ def check_tasks(plan: Plan) -> None:
             )
 
 
-def check_sweep(plan: Plan, sweep: Path | None) -> None:
-    """Runs at lambda* have a sweep that gives it: a stage of this plan, or of the study `sweep`."""
-    source = set(Study(sweep).runs["stage"]) if sweep else set()
-    for stage in plan.stages:
-        star = stage.lambda_star
-        if star and star not in {other.name for other in plan.stages} | source:
-            where = (
-                f"{sweep} has no such stage"
-                if sweep
-                else "name the study that holds it (--sweep DIR, or sweep=DIR)"
-            )
-            raise SaddleError(
-                f"stage {stage.name!r} takes lambda* from a stage {star!r} that is not in this "
-                f"plan; {where}"
-            )
-
-
 def constraints(task: str) -> int:
     """How many constraints a task has."""
     return len(constraint_names(task))
@@ -192,10 +180,12 @@ def members_that_fit(task: str, learner: LearnerSettings) -> int:
     return there // each
 
 
+@in_float32
 def member_bytes(task: str, learner: LearnerSettings) -> int:
     """Memory that one more member of a population takes, roughly."""
     from saddle.population import Population
 
+    check_device()
     limits = (USUAL_LIMIT,) * constraints(task)
     alone = Member(0, learner.usual_rule(), limits)
     return Population(task, learner, [alone], learner.steps_per_epoch).member_bytes

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from saddle.config import Member
+from saddle.float32 import in_float32
 from saddle.learners.settings import LearnerSettings
 
 POPULATION = "saddle.study.program:PopulationProgram"
@@ -76,6 +77,7 @@ def factory(name: str) -> Factory:
 class PopulationProgram:
     """The real thing."""
 
+    @in_float32
     def __init__(
         self, task: str, learner: LearnerSettings, members: tuple[Member, ...], steps: int
     ) -> None:
@@ -84,10 +86,12 @@ class PopulationProgram:
         self.population = Population(task, learner, members, steps)
         self.epochs = self.population.epochs
 
+    @in_float32
     def init(self) -> Any:
         """The state before the first epoch."""
         return self.population.init()
 
+    @in_float32
     def epoch(self, state: Any) -> tuple[Any, dict[str, np.ndarray]]:
         """One epoch of all members."""
         return self.population.epoch(state)
@@ -108,6 +112,7 @@ class PopulationProgram:
 
         return checkpoint.size(state)
 
+    @in_float32
     def snapshot(self, state: Any) -> Any:
         """A copy as NumPy arrays."""
         from saddle import checkpoint
@@ -120,6 +125,7 @@ class PopulationProgram:
 
         checkpoint.save(path, state, facts)
 
+    @in_float32
     def load(self, path: Path) -> tuple[Any, dict[str, Any]]:
         """State and facts of a checkpoint."""
         from saddle import checkpoint
@@ -127,6 +133,7 @@ class PopulationProgram:
         saved, facts = checkpoint.load(path, like=self.population.saved_shape())
         return self.population.restored(saved), facts
 
+    @in_float32
     def export(self, state: Any, member: int, folder: Path) -> None:
         """Write a member's policy."""
         from saddle import policy_files

@@ -21,7 +21,6 @@ from saddle.errors import SaddleError, first_line
 from saddle.files import WriteError, write
 from saddle.machine import show_cores_to_jax
 from saddle.study import claims
-from saddle.study.dependent import open_sweep
 from saddle.study.listener import EpochDone, Listener, Messages
 from saddle.study.local import POLL, Worker
 from saddle.study.plan import Chunking, Plan
@@ -29,6 +28,7 @@ from saddle.study.prepare import Capacities, survey_here
 from saddle.study.program import factory
 from saddle.study.stop import EXIT_SECONDS, Stopper
 from saddle.study.store import Study
+from saddle.study.sweep import open_sweep
 
 WAIT_FOR_STOPPED = 60.0  # seconds that tasks have to save what they did
 ANSWER_WITHIN = 10.0  # seconds in which a cluster's address has to answer
@@ -196,6 +196,8 @@ class RayEngine:
                         tried.add(unit)
                         running[task.remote(*self._arguments(unit))] = unit
                 if not running:
+                    if not self.stop.refused:
+                        worker.say_what_waits()
                     return
                 ended, _ = ray.wait(list(running), timeout=POLL / 2)
                 self._show(running.values())

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from saddle.errors import SaddleError
+from saddle.hints import bring_to_hints
 
 ScoreOf = Literal["gap", "return", "violation"]
 ErrorOver = Literal["limit", "study"]
@@ -46,6 +47,7 @@ class UntilDecided:
     """
 
     def __post_init__(self) -> None:
+        bring_to_hints(self, "until decided: ")
         if not 0 < self.error < 1 or not math.isfinite(self.error):
             raise SaddleError(f"the error is {self.error:g}; it must lie between 0 and 1")
         if self.group is not None and self.group < 1:

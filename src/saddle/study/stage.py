@@ -4,10 +4,11 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from saddle.config import LambdaStarMethod
 from saddle.errors import SaddleError
+from saddle.hints import Unfit, bring_to_hints, fitting, listed
 from saddle.learners import LearnerSettings
 from saddle.multipliers import Fixed, Lambda, Rule, each_lambda, lambda_name, lambda_of
 from saddle.study.names import rule_differences
@@ -46,7 +47,7 @@ class Stage:
     """Learners that all of this is run with; none means the study's own."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lambdas", tuple(map(lambda_of, self.lambdas)))
+        self._bring_to_types()
         _check_lambdas(self.name, self.lambdas)
         self._check_limits_from_frontier()
         self._check_has_runs()
@@ -61,6 +62,21 @@ class Stage:
                 rule.check_limits(limit)
             self._check_method(limits)
 
+    def _bring_to_types(self) -> None:
+        """Values that a Python program gives, as a study file has them."""
+        for name in ("lambdas", "rules", "variants"):
+            object.__setattr__(self, name, listed(getattr(self, name)))
+        if isinstance(self.lambdas, list | tuple):
+            object.__setattr__(self, "lambdas", tuple(map(lambda_of, self.lambdas)))
+        if isinstance(self.limits, Mapping):
+            limits = {task: _sets(some) for task, some in self.limits.items()}
+        else:
+            limits = _sets(self.limits)
+        object.__setattr__(self, "limits", limits)
+        bring_to_hints(self, f"stage {self.name!r}: ")
+        if not self.name or self.lambda_star == "":
+            raise SaddleError("a stage's name is empty; name the stage, and what lambda_star is of")
+
     def _check_has_runs(self) -> None:
         """There is something to run, with limits where they are needed and none where not."""
         needs_limits = bool(self.moving) or self.lambda_star is not None
@@ -73,6 +89,10 @@ class Stage:
             raise SaddleError(
                 f"stage {self.name!r} has rules that need a cost limit, but no limits"
             )
+        if isinstance(self.limits, Mapping):
+            for task, limits in self.limits.items():
+                if not limits:
+                    raise SaddleError(f"stage {self.name!r} has no limits for {task}; give some")
         if self.limits and not wants:
             raise SaddleError(
                 f"stage {self.name!r} has limits, but no rule that uses them: fixed lambdas and "
@@ -188,6 +208,21 @@ def check_no_doubles(what: str, values: Iterable[object]) -> None:
         if value in seen:
             raise SaddleError(f"{what} {value} is there twice")
         seen.add(value)
+
+
+def _sets(limits: Any) -> tuple[Limit, ...]:
+    """Cost limits, each a number or one for each constraint."""
+    several = listed(limits)
+    try:
+        if not isinstance(several, list | tuple):
+            raise Unfit
+        sets = [fitting(limit, float | tuple[float, ...]) for limit in map(listed, several)]
+    except Unfit:
+        raise SaddleError(
+            f"limits are {limits!r}; give a list of numbers, as (10, 25), or of lists with one for "
+            f"each constraint"
+        ) from None
+    return tuple(limit if isinstance(limit, tuple) else (limit,) for limit in sets)
 
 
 def _check_lambdas(stage: str, lambdas: tuple[Lambda, ...]) -> None:

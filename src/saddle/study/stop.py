@@ -6,13 +6,14 @@ compilation takes as long as it takes), a watchdog ends the process at the limit
 that as it survives any kill: what was not saved is computed again, bit by bit the same.
 """
 
+import contextlib
 import os
 import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Protocol
 
@@ -82,9 +83,8 @@ class Stopper:
         if limit is not None:
             self._deadline = (time.monotonic() if began is None else began) + limit
             self._reserve = min(EXIT_SECONDS, SHARE_FOR_EXIT * limit)
-        self._watchdog = (
-            _Watchdog(self._deadline) if watchdog and self._deadline is not None else None
-        )
+        self._watches = watchdog and limit is not None
+        self._watchdog: _Watchdog | None = None
         self._old: dict[int, Any] = {}
         self.signal: int | None = None
         self.refused = False
@@ -94,8 +94,7 @@ class Stopper:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._old[number] = signal.signal(number, self._heard)
-        if self._watchdog is not None:
-            self._watchdog.start()
+        self._watch()
         return self
 
     def __exit__(
@@ -104,9 +103,28 @@ class Stopper:
         value: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
+        self._watch_no_more()
+        self._restore()
+
+    @contextlib.contextmanager
+    def in_time(self) -> Iterator[None]:
+        """A context for what comes after, such as drawing: it keeps the same time limit, but a
+        signal ends it at once.
+        """
+        self._watch()
+        try:
+            yield
+        finally:
+            self._watch_no_more()
+
+    def _watch(self) -> None:
+        if self._watches and self._deadline is not None:
+            self._watchdog = _Watchdog(self._deadline)
+            self._watchdog.start()
+
+    def _watch_no_more(self) -> None:
         if self._watchdog is not None:
             self._watchdog.end()
-        self._restore()
 
     def before(self, seconds: float) -> bool:
         """Whether work that takes so many seconds should not begin any more."""
@@ -114,6 +132,15 @@ class Stopper:
         stopping = late or self.signal is not None
         self.refused = self.refused or stopping
         return stopping
+
+    def pass_on(self) -> None:
+        """Do what a signal that was heard does without this: Ctrl-C is a KeyboardInterrupt, and
+        SIGTERM comes again. Called after the context, when the program's own handlers are back.
+        """
+        if self.signal == signal.SIGINT:
+            raise KeyboardInterrupt
+        if self.signal is not None:
+            signal.raise_signal(self.signal)
 
     @property
     def why(self) -> str:

@@ -19,6 +19,7 @@ from saddle.arguments import of_kind, path_of
 from saddle.errors import RESUMED, SaddleError, first_line
 from saddle.files import read_json
 from saddle.study.columns import METRICS, runs_frame
+from saddle.study.parquet import columns_of, ends_well, scan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 # Of the directory; a change that old readers would misread raises it (1: settings under "ppo")
 SCHEMA = 2
 MANIFEST = "manifest.json"
-_MAGIC = b"PAR1"  # begins and ends every Parquet file
 _CHUNK = re.compile(r"(\d{8})-(\d{8})\.parquet")
 
 
@@ -93,7 +93,8 @@ class Study:
                 alike.setdefault(columns, []).extend(files)
         if not alike:
             return pl.LazyFrame(schema=METRICS)
-        return pl.concat([pl.scan_parquet(files) for files in alike.values()], how="diagonal")
+        frames = [scan(files) for files in alike.values()]
+        return pl.concat(frames, how="diagonal")
 
     def _by_columns(self, files: list[Path]) -> dict[tuple[str, ...], list[Path]]:
         """A unit's files by what columns they have: the same in all, unless a later Saddle, which
@@ -101,11 +102,11 @@ class Study:
         """
         found: dict[tuple[str, ...], list[Path]] = {}
         with self.reading():
-            ends = {tuple(pl.read_parquet_schema(file)) for file in {*files[:1], *files[-1:]}}
+            ends = {columns_of(file) for file in {*files[:1], *files[-1:]}}
             if len(ends) == 1:
                 return {ends.pop(): files}
             for file in files:
-                found.setdefault(tuple(pl.read_parquet_schema(file)), []).append(file)
+                found.setdefault(columns_of(file), []).append(file)
         return found
 
     @contextlib.contextmanager
@@ -131,7 +132,7 @@ class Study:
             if begun and not self.chunk_files(unit):
                 missing = self.path / "metrics" / unit
                 found.append(self._remedy(missing / "*", "nothing is there any more"))
-            torn = [file for file in self.chunk_files(unit) if not _ends_well(file)]
+            torn = [file for file in self.chunk_files(unit) if not ends_well(file)]
             found += [self._remedy(file, "it is not whole") for file in torn]
         return found
 
@@ -280,17 +281,6 @@ def read_manifest(path: Path) -> dict[str, Any]:
             f"upgrade Saddle"
         )
     return manifest
-
-
-def _ends_well(file: Path) -> bool:
-    """Whether a Parquet file has its beginning and its end."""
-    try:
-        with file.open("rb") as data:
-            begins = data.read(len(_MAGIC)) == _MAGIC
-            data.seek(-min(len(_MAGIC), file.stat().st_size), io.SEEK_END)
-            return begins and data.read() == _MAGIC
-    except FileNotFoundError:
-        return True  # a running unit has just replaced it
 
 
 def chunks(path: Path, unit: str) -> Iterator[tuple[int, int, Path]]:

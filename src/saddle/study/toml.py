@@ -18,7 +18,7 @@ from saddle.study import room
 from saddle.study.checked import Place, Source, in_words
 from saddle.study.plan import Chunking, Plan, spaced
 from saddle.study.sequential import Round, UntilDecided
-from saddle.study.stage import Stage
+from saddle.study.stage import Limit, Stage
 
 TABLES = {"learner": PPO, "chunk": Chunking, "[stages]": Stage}
 
@@ -199,7 +199,11 @@ def _rules(source: Source, fields: Any, at: Place) -> list[Rule]:
 def _limits(source: Source, value: Any, at: Place) -> Any:
     """Limits for all tasks, or by task: each a number, or a list with one per constraint."""
     if isinstance(value, dict):
-        return {task: _limits(source, some, (*at, task)) for task, some in value.items()}
+        return {task: _sets(source, some, (*at, task)) for task, some in value.items()}
+    return _sets(source, value, at)
+
+
+def _sets(source: Source, value: Any, at: Place) -> tuple[Limit, ...]:
     limits = []
     for entry in source.entries(value, at):
         listed = entry if isinstance(entry, list) else [entry]

@@ -116,9 +116,8 @@ class UnitRun:
             self._note_failures(program, metrics, epoch, failed)
             chunk.rows.append(self._with_steps(metrics, epoch))
             runs = tuple(self.frame["run"])
-            self.listener.epoch(
-                EpochDone(self.name, epoch, program.epochs, runs, seconds, chunk.rows[-1])
-            )
+            done = EpochDone(self.name, epoch, program.epochs, runs, seconds, chunk.rows[-1])
+            self.listener.epoch(done.copied())  # the row itself is what is stored
             if self._due(chunk) and not saver.busy:
                 self._save(program, state, chunk, failed, saver)
                 chunk = Chunk(epoch, time.monotonic(), [])

@@ -9,7 +9,7 @@ after it, and whoever opens it adds the runs that are missing.
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from saddle.analysis.sequential import Looks
@@ -28,6 +28,9 @@ from saddle.study.sequential import Round, design_of
 from saddle.study.status import duration
 from saddle.study.store import MANIFEST, Study
 from saddle.words import counted
+
+MOST_NAMED = 8
+"""Looks at the rules that are said one by one."""
 
 CarryOut = Callable[[Study], None]
 """Runs all units of the study that are left."""
@@ -239,8 +242,16 @@ def rounds_words(plan: Plan) -> str:
     """How often rules are looked at, and how many runs that makes at most."""
     assert plan.until_decided is not None
     looks = plan.until_decided.looks(len(plan.seeds))
-    at = ", ".join(map(str, looks))
+    at = _shortened(looks)
     return f"until decided: rules compared after {at} seeds; {most_runs(plan)} runs at most"
+
+
+def _shortened(looks: Sequence[int]) -> str:
+    """Numbers of seeds, of many the first and the last."""
+    if len(looks) <= MOST_NAMED:
+        return ", ".join(map(str, looks))
+    first = ", ".join(map(str, looks[: MOST_NAMED - 2]))
+    return f"{first} … {looks[-1]}"
 
 
 def say_most(worker: Worker, plan: Plan) -> None:

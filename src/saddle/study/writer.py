@@ -21,6 +21,7 @@ import saddle
 from saddle.errors import SaddleError
 from saddle.files import (
     AGAIN,
+    TEMPORARY,
     NoSpace,
     WriteError,
     beside,
@@ -33,6 +34,9 @@ from saddle.study.store import MANIFEST, SCHEMA, chunks
 
 PACKAGES = ("jax", "jaxlib", "mujoco", "numpy", "polars")  # whose versions can move a result
 
+MOVE_POLL = 0.1  # seconds between looks for the manifest of a study that is being moved in
+MOVE_LOOKS = 50
+
 
 class Taken(SaddleError):
     """Another process made the study's directory first."""
@@ -42,16 +46,22 @@ def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -
     """Make a study's directory with all that `fill` puts into it, or nothing.
 
     It is filled beside its place and then renamed, so that two processes that start the same study
-    at once do not mix: one wins, the other is told that the directory is taken.
+    at once do not mix: one wins, the other is told that the directory is taken. An empty directory
+    is filled from within, since a mount point or the current folder cannot be replaced.
     """
+    place = path.resolve()
     _check_free(path)
-    unfinished = beside(path)
+    is_there = place.is_dir()
+    unfinished = beside(place / ".saddle" if is_there else place)
     try:
         unfinished.mkdir(parents=True)
         fill(unfinished)
         write_json(unfinished / MANIFEST, manifest)
-        unfinished.replace(path)
-        sync(path.parent)
+        if is_there:
+            _move_in(unfinished, place)
+        else:
+            unfinished.replace(place)
+        sync(place if is_there else place.parent)
     except OSError as error:
         shutil.rmtree(unfinished, ignore_errors=True)
         _check_free(path)
@@ -69,8 +79,41 @@ def create(path: Path, manifest: dict[str, Any], fill: Callable[[Path], None]) -
 def _check_free(path: Path) -> None:
     if (path / MANIFEST).exists():
         raise Taken(f"{path} holds a study already; choose another directory")
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    if path.exists() and (not path.is_dir() or _entries(path)):
         raise SaddleError(f"{path} exists and is not empty; choose another directory for the study")
+
+
+def _entries(path: Path) -> list[str]:
+    """What is in a directory, but for what is still being written."""
+    return sorted(entry.name for entry in path.iterdir() if entry.suffix != TEMPORARY)
+
+
+def _move_in(unfinished: Path, place: Path) -> None:
+    """Move all of a study into its directory, the manifest last. Whoever moves the first entry has
+    won: a directory is not renamed onto one with something in it.
+    """
+    moved: list[Path] = []
+    try:
+        for name in _entries(unfinished):
+            if name != MANIFEST:
+                (unfinished / name).rename(place / name)
+                moved.append(place / name)
+        (unfinished / MANIFEST).rename(place / MANIFEST)
+    except OSError:
+        if not moved:
+            _wait_for(place / MANIFEST)
+        for entry in moved:
+            shutil.rmtree(entry, ignore_errors=True)
+        raise
+    unfinished.rmdir()
+
+
+def _wait_for(file: Path) -> None:
+    """Until the file is there, or its writer must have been killed."""
+    for _ in range(MOVE_LOOKS):
+        if file.exists():
+            return
+        time.sleep(MOVE_POLL)
 
 
 def manifest(
@@ -80,7 +123,7 @@ def manifest(
     return {
         "schema": SCHEMA,
         "name": name,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "saddle": saddle.__version__,
         "versions": {"python": platform.python_version(), **_versions()},
         "git": _git_revision(),

@@ -10,6 +10,7 @@ from saddle.errors import SaddleError
 from saddle.tasks import registry
 from saddle.tasks.gymnasium.costs import CostLike
 from saddle.tasks.gymnasium.environment import Environment
+from saddle.tasks.likeness import sum_of
 
 TaskLike = str | Environment | Callable[..., Any] | Any
 """A task's name or reference, an environment, a function or class that makes either, or a task."""
@@ -30,8 +31,9 @@ def name_of(
     processes.
 
     What a module defines is named by a reference, which other processes find too. What only this
-    program knows (a function of a notebook, a task that was made) is registered under its own
-    name, in place of what had that name in this program before.
+    program knows is registered under its own name: a function or class of a notebook with a short
+    sum of what it is made of, so that another of that name is another task; a task that was made
+    in place of what had that name in this program before.
     """
     options = {
         "cost": cost,
@@ -64,7 +66,7 @@ def name_of(
     if given:
         return _environment(Environment(task, **given))
     name = getattr(task, "__qualname__", type(task).__qualname__)
-    return _reference(task) or _registered(name.rpartition(".")[2], task)
+    return _reference(task) or _told_apart(name, task)
 
 
 def make(task: TaskLike, **options: Any) -> Any:
@@ -98,8 +100,7 @@ def _environment(environment: Environment) -> str:
         environment = dataclasses.replace(environment, source=known or environment.source)
     if environment.nameless is None:
         return environment.reference()
-    name = environment.name.rpartition(":")[2].rpartition(".")[2]
-    return _registered(name, environment)
+    return _told_apart(environment.name.rpartition(":")[2], environment)
 
 
 def _is_task(thing: Any) -> bool:
@@ -118,7 +119,15 @@ def _reference(thing: Any) -> str | None:
     return references.reference_to(thing) if found is thing else None
 
 
+def _told_apart(name: str, thing: Any) -> str:
+    """The last part of a dotted name with a short sum, under which this program now knows the
+    thing.
+    """
+    last = name.rpartition(".")[2].strip("<>")
+    return _registered(f"{last}_{sum_of(thing)}", thing)
+
+
 def _registered(name: str, thing: Any) -> str:
     """The name, under which this program now knows the thing."""
-    clean = "".join(letter if letter.isalnum() else "_" for letter in name.strip("<>"))
+    clean = "".join(letter if letter.isalnum() else "_" for letter in name)
     return registry.put(clean, thing)

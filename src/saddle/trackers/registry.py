@@ -27,7 +27,13 @@ def tracker_kinds(wanted: Sequence[str | TrackerKind]) -> list[TrackerKind]:
     if isinstance(wanted, str):
         wanted = (wanted,)
     of_kind("log", wanted, Iterable, f"names of trackers, of {', '.join(NAMES)}, or their classes")
-    return [_kind(one) if isinstance(one, str) else one for one in dict.fromkeys(wanted)]
+    several = list(wanted)
+    for one in several:
+        if not isinstance(one, str) and not callable(one):
+            raise SaddleError(
+                f"log has {one!r}; give names of trackers, of {', '.join(NAMES)}, or their classes"
+            )
+    return [_kind(one) if isinstance(one, str) else one for one in dict.fromkeys(several)]
 
 
 def _kind(name: str) -> TrackerKind:

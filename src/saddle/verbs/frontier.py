@@ -1,6 +1,7 @@
 """`saddle frontier`: a task's frontier, lambda* and regimes, from an environment to the page."""
 
 import shlex
+from functools import partial
 from pathlib import Path
 
 from saddle import streams, tasks
@@ -47,18 +48,28 @@ def frontier(
         study = train_frontier(study, wish, spec.constraints, stop, listener, program)
     if not study.finished:
         return unfinished(study, stop)
-    _tell(study, wish)
-    return told_failures(study)
+    with stop.in_time():
+        is_told = _tell(study, wish, stop)
+    return told_failures(study) if is_told else unfinished(study, stop)
 
 
-def _tell(study: Study, wish: Wish) -> None:
-    """Figures, the page, and words, which come last: they are what a person reads."""
-    draw_episodes(study, streams.note)
+def _tell(study: Study, wish: Wish, stop: Stopper) -> bool:
+    """Figures, the page, and words, which come last: they are what a person reads. False where
+    there was no time left for them.
+    """
     options = Options.of_command(wish.limits, False, None, False)
-    figures(study.path, study.path / "figures", options)
-    report(study.path, study.path / "report.html", options)
-    analyze(study.path, options, as_json=False)
+    steps = (
+        partial(draw_episodes, study, streams.note),
+        partial(figures, study.path, study.path / "figures", options),
+        partial(report, study.path, study.path / "report.html", options),
+        partial(analyze, study.path, options, as_json=False),
+    )
+    for step in steps:
+        if stop.before(0):
+            return False
+        step()
     console().print(f"next: {_next(study, wish)}", soft_wrap=True)
+    return True
 
 
 def _next(study: Study, wish: Wish) -> str:

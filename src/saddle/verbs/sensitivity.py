@@ -45,10 +45,11 @@ def sensitivity(
     stopper = Stopper(limit, began, watchdog=began is not None, tell=streams.note_at_once)
     with stopper as stop, view(as_json) as listener:
         Worker(study, factory(program), plan.chunk, listener, stop, None).work()
-    if not study.finished:
+    if not study.finished or stop.before(0):
         return unfinished(study, stop)
     default = adaptive_rule(rule)
-    found = sensitivities(analyze_store(out, Options()), study.runs, default)
+    with stop.in_time():
+        found = sensitivities(analyze_store(out, Options()), study.runs, default)
     notes = swept(default, chosen).notes
     if as_json:
         told = {

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +14,6 @@ from saddle.errors import SaddleError
 from saddle.extras import install
 from saddle.learners import Layout, Precision
 from saddle.study import presets
-from saddle.study.dependent import open_sweep
 from saddle.study.forecast import say_how_long
 from saddle.study.listener import Listener
 from saddle.study.local import Worker
@@ -24,6 +24,7 @@ from saddle.study.rates import plan_notes
 from saddle.study.status import counts, failure_lines, failures
 from saddle.study.stop import Stopper, seconds
 from saddle.study.store import Study
+from saddle.study.sweep import open_sweep, sweep_of
 from saddle.study.until_decided import open_study_of, rounds_words, run_study_of, say_most
 from saddle.study.view import view
 from saddle.trackers import TrackerKind, tracked, tracker_kinds
@@ -75,7 +76,17 @@ def run(
             study = _run_on_ray(plan, out, resume, sweep, program, address, listener, stop)
         else:
             study = _run_here(plan, out, resume, sweep, program, kinds, listener, stop)
-    return _end(study, stop, name, as_json)
+    options = _options(
+        engine=None if engine == "local" else engine,
+        address=address,
+        sweep=sweep,
+        members=members,
+        layout=layout,
+        precision=precision,
+        published=published,
+        log=log,
+    )
+    return _end(study, stop, _again(study, name, options), as_json)
 
 
 def _run_here(
@@ -89,11 +100,12 @@ def _run_here(
     stop: Stopper,
 ) -> Study:
     study = open_study_of(plan, out, resume, sweep)
+    source = open_sweep(sweep_of(study, sweep))
     _say_rates(plan, listener)
     with tracked(listener, study, kinds) as told:
 
         def carry_out(study: Study) -> None:
-            worker = Worker(study, factory(program), plan.chunk, told, stop, open_sweep(sweep))
+            worker = Worker(study, factory(program), plan.chunk, told, stop, source)
             say_how_long(worker, plan, stop, program)
             if plan.until_decided is not None:
                 say_most(worker, plan)
@@ -124,25 +136,42 @@ def _run_on_ray(
         raise SaddleError(f"the Ray engine needs Ray: run {install('ray')}") from None
     ray.connect(address)
     study = open_study_of(plan, out, resume, sweep, ray.survey)
+    source = sweep_of(study, sweep)
     _say_rates(plan, listener)
     if plan.until_decided is not None:
         listener.say(rounds_words(plan))
 
     def carry_out(study: Study) -> None:
-        ray.RayEngine(study, program, plan.chunk, listener, stop, sweep).work()
+        ray.RayEngine(study, program, plan.chunk, listener, stop, source).work()
 
     return run_study_of(plan, study, listener, carry_out)
 
 
-def _again(study: Study, name: str) -> str:
-    """The command that goes on with a study."""
+def _options(**given: Any) -> list[str]:
+    """Options with values, as a command line has them; those that were not given are left out."""
+    words: list[str] = []
+    for option, value in given.items():
+        if not value:
+            continue
+        words.append(f"--{option}")
+        if isinstance(value, tuple):
+            words += value
+        elif value is not True:
+            words.append(str(value))
+    return words
+
+
+def _again(study: Study, name: str, options: Sequence[str]) -> str:
+    """The command that goes on with a study that was run with these options."""
+    command = ["saddle", "study", "run", name, "--out", str(study.path), *options]
     added = plan_of(study).until_decided
-    options = f" {added.options}" if added else ""
-    return f"saddle study run {name} --out {study.path}{options} --resume"
+    if added is not None:
+        command += shlex.split(added.options)
+    return shlex.join([*command, "--resume"])
 
 
-def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
-    """Say how the study stands; returns the exit code."""
+def _end(study: Study, stop: Stopper, again: str, as_json: bool) -> int:
+    """Say how the study stands; returns the exit code. `again`: the command to go on with."""
     found: dict[str, Any] = counts(study)
     stopped = found["left"] > 0 and stop.refused
     if as_json:
@@ -157,7 +186,7 @@ def _end(study: Study, stop: Stopper, name: str, as_json: bool) -> int:
         if study.finished:
             show_decisions(decisions(study))
         if stopped:
-            print(f"stopped: {stop.why}; go on with: {_again(study, name)}")
+            print(f"stopped: {stop.why}; go on with: {again}")
     if stopped:
         return stop.exit_code
     return SOME_FAILED if found["failed"] or found["left"] else FINISHED

@@ -9,12 +9,19 @@ from rich.console import Console
 from rich.live import Live
 
 from saddle.console import console
+from saddle.errors import SaddleError
 from saddle.study import Study, open_study
 from saddle.study.status import headline, is_over, live_status, status
+
+MOST_SECONDS = 1e6  # more than that a system call does not wait
 
 
 def watch(directory: Path, every: float, as_json: bool) -> None:
     """Print it every so many seconds: in place on a terminal, else a line each time."""
+    if not 0 <= every <= MOST_SECONDS:
+        raise SaddleError(
+            f"--every is {every:g}; it must be in seconds, from 0 to {MOST_SECONDS:g}"
+        )
     study = open_study(directory)
     screen = console()
     if screen.is_terminal and not as_json:
