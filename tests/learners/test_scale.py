@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learners.toys import PlaceState, Toy, begin, spec
+from learners.toys import Regulator
 
 from saddle.collect.rollout import Rollout
 from saddle.config import Member
@@ -18,7 +18,6 @@ from saddle.learners.ppo.learner import in_units
 from saddle.learners.ppo.minibatch import PPOState
 from saddle.multipliers import Fixed
 from saddle.population import Population
-from saddle.tasks.spec import TaskSpec
 
 LEARNERS = (PPO, SAC)
 NORMS = st.floats(0, 1e6, width=32)
@@ -148,18 +147,12 @@ def test_the_unit_is_the_largest_so_far():
 
 
 @dataclass(frozen=True)
-class Weighed(Toy):
-    """Like the regulator, its place held within 3. The squared place costs `weight`; where that is
-    0, being far out costs as a steep sigmoid does.
+class Weighed(Regulator):
+    """Its place is held within 3. The squared place costs `weight`; where that is 0, being far out
+    costs as a steep sigmoid does.
     """
 
     weight: float = 1.0
-    spec: TaskSpec = spec("Weighed", 1, 20)
-
-    def reset(self, key):
-        key, draw = jax.random.split(key)
-        x = jax.random.uniform(draw, minval=-0.5, maxval=1.5)
-        return PlaceState(**begin(self.spec, key, x[None]), place=x)
 
     def step(self, state, action):
         x = jnp.clip(state.place + action[0], -3, 3)
@@ -168,9 +161,10 @@ class Weighed(Toy):
         return self._after(state, reward=reward, cost=cost[None], obs=x[None], place=x)
 
 
-def test_costs_may_be_counted_in_any_unit():
-    """What is trained at lambda 1 earns about as much whether costs are counted in ones or in
-    millionths; and costs of the size of 1e-26 are numbers like others.
+@pytest.mark.parametrize("weight", [1e-6, 0.0])
+def test_costs_may_be_counted_in_any_unit(weight):
+    """At lambda 1 an episode returns some -1 where costs are counted in ones, and so it does where
+    they are counted in millionths; costs of the size of 1e-26 are numbers like others.
     """
     ppo = PPO(
         steps_per_epoch=1000,
@@ -182,16 +176,14 @@ def test_costs_may_be_counted_in_any_unit():
         rsi="bounded",
         log_std=-0.5,
     )
-    returns = {}
-    for weight in (1.0, 1e-6, 0.0):
-        members = [Member(seed, Fixed(1.0)) for seed in range(2)]
-        population = Population(Weighed(weight=weight), ppo, members, 25_000)
-        state = population.init()
-        for _ in range(25):
-            state, metrics = population.epoch(state)
-        np.testing.assert_array_equal(metrics["failed"], 0)
-        returns[weight] = float(metrics["return"].mean())
-    assert returns[1e-6] == pytest.approx(returns[1.0], abs=6)
+    members = [Member(seed, Fixed(1.0)) for seed in range(2)]
+    population = Population(Weighed(weight=weight), ppo, members, 25_000)
+    state = population.init()
+    for _ in range(25):
+        state, metrics = population.epoch(state)
+    np.testing.assert_array_equal(metrics["failed"], 0)
+    if weight:
+        assert metrics["return"].mean() > -6
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
