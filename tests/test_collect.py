@@ -15,6 +15,7 @@ from learners.running import through_a_file
 import saddle
 from saddle import tasks
 from saddle.collect.host import HostCollector
+from saddle.collect.settings import largest_divisor
 from saddle.collect.steps import acting_key, first_keys, no_moments
 from saddle.config import Member
 from saddle.learners import PPO
@@ -163,3 +164,9 @@ def test_worlds_have_room_for_a_whole_episode_where_an_epoch_has(each, length):
     assert steps >= length or worlds == 1
     if each % length == 0:
         assert steps == length
+
+
+@given(number=st.integers(1, 5000), most=st.integers(1, 6000))
+def test_the_largest_divisor_is_that_of_a_search(number, most):
+    divisors = [one for one in range(1, number + 1) if number % one == 0]
+    assert largest_divisor(number, most) == max(one for one in divisors if one <= most)

@@ -1,7 +1,6 @@
 """`analyze`: from the two tables of a study to its findings."""
 
 import dataclasses
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -66,10 +65,8 @@ def look_again(
     for task, rows in _by_task(finals):
         if task == (found.task, found.algorithm):
             part = _Part.of(rows)
-            others = [
-                math.inf if one.limit is None else one.limit for one in found.constraint.others
-            ]
-            view = constraints.View(found.constraint.index, part.called, tuple(others))
+            others = constraints.kept_by_others(found.constraint)
+            view = constraints.View(found.constraint.index, part.called, others)
             several = Several(part.finals, options)
             return _view(part, view, limits, several.look(view), options)
     raise ValueError(f"these runs have no {found.task} of {found.algorithm}")

@@ -133,6 +133,14 @@ class View:
         return Constraint(self.index, self.called[self.index], tuple(others))
 
 
+def kept_by_others(constraint: Constraint) -> tuple[float, ...]:
+    """The limits of a view's other constraints, as `View.others` has them."""
+    limits = []
+    for other in constraint.others:
+        limits.append(math.inf if other.limit is None else other.limit)
+    return tuple(limits)
+
+
 def without(limits: Sequence[float], index: int) -> tuple[float, ...]:
     """The limits of all constraints but one."""
     return (*limits[:index], *limits[index + 1 :])

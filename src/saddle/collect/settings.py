@@ -1,6 +1,7 @@
 """How much is collected, and how: settings that every learner has, without JAX."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -84,9 +85,18 @@ class CollectSettings:
             return self.worlds
         each = self.steps_per_epoch
         if self.layout == "study":
-            most = max(1, each // episode_length)
-            return max(worlds for worlds in range(1, most + 1) if each % worlds == 0)
+            return largest_divisor(each, max(1, each // episode_length))
         steps = min(WIDE_SEGMENT, each)
         while each % steps:
             steps -= 1
         return each // steps
+
+
+def largest_divisor(number: int, most: int) -> int:
+    """The largest divisor of a positive number that is at most `most`, which is at least 1."""
+    best = 1
+    for small in range(1, math.isqrt(number) + 1):
+        if number % small == 0:
+            usable = [one for one in (small, number // small) if one <= most]
+            best = max([best, *usable])
+    return best

@@ -2,7 +2,6 @@
 recommended.
 """
 
-import math
 from dataclasses import replace
 
 import polars as pl
@@ -37,16 +36,25 @@ def asked(part: TaskFindings, options: Options) -> list[float]:
     """
     view = part.constraint
     if view is None:
-        return [limit for (limit,) in constraints.limit_sets(options.limits, part.task, ("cost",))]
-    others = tuple(math.inf if one.limit is None else one.limit for one in view.others)
-    called = (view.name, *(one.name for one in view.others))
-    sets = constraints.limit_sets(options.limits, part.task, called)
-    return [one[view.index] for one in sets if constraints.without(one, view.index) == others]
+        return _alone(options, part.task)
+    called = (view.name, *(other.name for other in view.others))
+    found = []
+    for limits in constraints.limit_sets(options.limits, part.task, called):
+        others = constraints.without(limits, view.index)
+        if others == constraints.kept_by_others(view):
+            found.append(limits[view.index])
+    return found
+
+
+def _alone(options: Options, task: str) -> list[float]:
+    """The limits that were asked for of a task with one constraint."""
+    sets = constraints.limit_sets(options.limits, task, ("cost",))
+    return [limit for (limit,) in sets]
 
 
 def _limits(task: str, finals: pl.DataFrame, options: Options) -> set[float]:
     """The limits that are known before the analysis recommends any."""
-    limits = {limit for (limit,) in constraints.limit_sets(options.limits, task, ("cost",))}
+    limits = set(_alone(options, task))
     limits |= set(finals.filter(IS_COMPARISON)["limit"].unique().to_list())
     limits |= {*comparison_limits(task), *published_recommendations(task)}
     swept = finals.filter(IS_SWEEP).group_by("algorithm", "lambda", maintain_order=True)
