@@ -1,16 +1,19 @@
 """The tutorial docs/tutorials/constraints.md as it stands: its files, commands and programs, in
-order.
+order. `examples/two_constraints.py`, which goes the same way in Python, runs in `make test`.
 """
 
 import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from saddle.cli import main
 
 DOC = Path(__file__).parents[1] / "docs" / "tutorials" / "constraints.md"
 
 
+@pytest.mark.slow
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
